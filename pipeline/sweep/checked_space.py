@@ -30,8 +30,8 @@ from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.frontend.yaml.design_space import (
     LocatedSpace,
     locate_design_space,
-    plain_values,
 )
+from nestmap.pipeline.frontend.yaml.design_space_values import plain_values
 from nestmap.pipeline.frontend.yaml.load import read_yaml
 from nestmap.pipeline.stages.mapping.constraint_checks import check_constraints
 from nestmap.pipeline.sweep.field_path import (

@@ -22,11 +22,11 @@ from nestmap.pipeline.frontend.yaml.design_space import (
     CONDITIONS,
     DESIGN_SPACE,
     FIELDS,
-    NETWORKS,
-    OBJECTIVES,
-    PARAMETERS,
     parse_design_space,
 )
+from nestmap.pipeline.frontend.yaml.design_space_networks import NETWORKS
+from nestmap.pipeline.frontend.yaml.design_space_objectives import OBJECTIVES
+from nestmap.pipeline.frontend.yaml.design_space_parameters import PARAMETERS
 from nestmap.pipeline.frontend.yaml.field_schema import Field, Need, Origin, Part, Section
 from nestmap.pipeline.frontend.yaml.hardware.accelerator import ACCELERATOR, parse_accelerator
 from nestmap.pipeline.frontend.yaml.hardware.array import ARRAY, IMC_ARRAY

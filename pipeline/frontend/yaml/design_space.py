@@ -10,29 +10,20 @@ from typing import Final, TypeVar, final
 from pydantic import ValidationError
 
 from nestmap.model import InputError
-from nestmap.model.design_space.expression import Expression
-from nestmap.model.design_space.expression_syntax import LARGEST, Value
-from nestmap.model.design_space.objective import AnyObjective, DesignObjective, ObjectiveFormula
-from nestmap.model.design_space.parameters import (
-    Choices,
-    LinearRange,
-    Parameter,
-    PowerRange,
-    ValueList,
-)
 from nestmap.model.design_space.part_values import SpaceError
 from nestmap.model.design_space.space import (
     Aggregate,
     Description,
     DesignSpace,
-    DimensionSize,
     Presence,
     Setting,
-    StatedDensity,
     WeightedNetwork,
 )
-from nestmap.model.errors import suggestion
 from nestmap.pipeline.frontend.given import FieldValues
+from nestmap.pipeline.frontend.yaml.design_space_networks import NETWORKS_FIELD, read_network
+from nestmap.pipeline.frontend.yaml.design_space_objectives import OBJECTIVES_FIELD, read_objective
+from nestmap.pipeline.frontend.yaml.design_space_parameters import PARAMETERS_FIELD, read_parameter
+from nestmap.pipeline.frontend.yaml.design_space_values import plain_values, read_expression
 from nestmap.pipeline.frontend.yaml.field_schema import (
     Entries,
     Field,
@@ -63,9 +54,6 @@ _MAPPING: Final = Field(
     Need.OPTIONAL,
     otherwise="nothing is fixed",
 )
-_PARAMETERS: Final = Field(
-    "parameters", "the [parameters](#parameters) by name", "parameters by name", ""
-)
 _SET: Final = Field(
     "set",
     "the [fields that vary](#fields-that-vary) by path",
@@ -92,18 +80,6 @@ _CONSTRAINTS: Final = Field(
     Need.OPTIONAL,
     default="[]",
 )
-_NETWORKS: Final = Field(
-    "networks", "the [networks](#networks-of-a-design-space) to map", "a list of networks", ""
-)
-_OBJECTIVES: Final = Field(
-    "objectives",
-    f"what the front minimizes: some of {', '.join(f'`{x}`' for x in DesignObjective)}, over all "
-    "networks together, or [expressions](#objectives) of them",
-    "a list of quantities and expressions such as energy * area",
-    "[energy, area]",
-    Need.OPTIONAL,
-    default="[energy, latency]",
-)
 _AGGREGATE: Final = Field(
     "aggregate",
     "what the figures of several networks become: their `sum`, or those of the `worst` network, "
@@ -119,28 +95,8 @@ DESIGN_SPACE: Final = Section(
     (),
     "Which fields of an accelerator vary, and how.",
     (
-        *(_NAME, _ACCELERATOR, _MAPPING, _PARAMETERS, _SET, _WHEN, _CONSTRAINTS, _NETWORKS),
-        *(_OBJECTIVES, _AGGREGATE),
-    ),
-)
-_EXPRESSION: Final = "an expression such as rows * columns"
-_CHOICES: Final = (
-    "a list of values, a range such as {from: 8, to: 64, step: 8} or {from: 8, to: 64, factor: 2}, "
-    f"a value, or {_EXPRESSION}"
-)
-PARAMETERS: Final = Entries(
-    "Parameters",
-    (_PARAMETERS.name,),
-    "Names are a letter, then letters, digits or `_`, at most 32. Expressions consist of numbers, "
-    "texts in quotes, names of parameters, `+ - * / // % **`, comparisons, `and`, `or`, `not`, "
-    "`min`, `max`, `ceil` and `floor`.",
-    _PARAMETERS.kind,
-    (
-        Form("rows: [8, 16, 32]", "each of these values: numbers, texts, or `true` and `false`"),
-        Form("rows: {from: 8, to: 32, step: 8}", "8, 16, 24 and 32"),
-        Form("rows: {from: 8, to: 64, factor: 2}", "8, 16, 32 and 64"),
-        Form("rows: 16", "always 16"),
-        Form("rows: 2 * 8 + 1", "the value of an expression, here without names"),
+        *(_NAME, _ACCELERATOR, _MAPPING, PARAMETERS_FIELD, _SET, _WHEN, _CONSTRAINTS),
+        *(NETWORKS_FIELD, OBJECTIVES_FIELD, _AGGREGATE),
     ),
 )
 FIELDS: Final = Entries(
@@ -163,32 +119,6 @@ CONDITIONS: Final = Entries(
     "By the name of a memory of the base: designs that do not meet the condition lack the memory.",
     _WHEN.kind,
     (Form("sram_2MB: 1 < 2", "a condition, here one that always holds"),),
-)
-OBJECTIVES: Final = Entries(
-    "Objectives",
-    (_OBJECTIVES.name,),
-    "Expressions, as those of parameters, of `energy` (pJ), `latency` (cycles), `edp` "
-    "(pJ x cycles), `area`, each over all networks together, and of parameters.",
-    _OBJECTIVES.kind,
-    (
-        Form("energy", "a quantity"),
-        Form("energy * latency ** 2", "an expression, named by its text"),
-        Form("0.5 * energy / 1e9 + latency / 1e6", "a weighted sum"),
-        Form("{name: cost, of: energy * area}", "an expression with a name"),
-    ),
-)
-NETWORKS: Final = Entries(
-    "Networks of a design space",
-    (_NETWORKS.name,),
-    "Each item is a network, or a mapping with the fields `network`, `weight` (how often it "
-    "counts), `dims` (sizes that the network leaves open) and `densities` (shares of elements "
-    "that are not zero, by operand).",
-    _NETWORKS.kind,
-    (
-        Form("light:alexnet", "a network by its name or file"),
-        Form("{network: gpt2, weight: 2.5, dims: {batch: 1}}", "GPT-2, which counts 2.5 times"),
-        Form("{network: light:alexnet, densities: {I: 0.5}}", "AlexNet, half of its inputs zero"),
-    ),
 )
 
 
@@ -249,16 +179,16 @@ class _Reader:
         parts: dict[str, object] = {
             "name": fields[_NAME].text(_NAME.kind),
             "accelerator": self._accelerator(fields[_ACCELERATOR]),
-            "parameters": self._by_name(fields, _PARAMETERS, self._parameter),
+            "parameters": self._by_name(fields, PARAMETERS_FIELD, read_parameter),
             "settings": self._by_name(fields, _SET, self._setting),
             "presence": self._by_name(fields, _WHEN, self._presence),
-            "constraints": self._listed(fields, _CONSTRAINTS, _expression),
-            "networks": self._listed(fields, _NETWORKS, self._network),
+            "constraints": self._listed(fields, _CONSTRAINTS, read_expression),
+            "networks": self._listed(fields, NETWORKS_FIELD, self._network),
         }
         if _MAPPING in fields:
             parts["mapping"] = self._file(fields[_MAPPING].text(_MAPPING.kind))
-        if _OBJECTIVES in fields:
-            parts["objectives"] = self._listed(fields, _OBJECTIVES, _objective)
+        if OBJECTIVES_FIELD in fields:
+            parts["objectives"] = self._listed(fields, OBJECTIVES_FIELD, read_objective)
         if _AGGREGATE in fields:
             parts["aggregate"] = fields[_AGGREGATE].choice(Aggregate)
         try:
@@ -303,140 +233,11 @@ class _Reader:
         path = self.folder / name
         return str(path) if path.is_file() else name
 
-    def _parameter(self, name: str, node: Node) -> Parameter:
-        choices = _choices(node)
-        with node.locate_errors():
-            return Parameter(name=name, choices=choices)
+    def _network(self, node: Node) -> WeightedNetwork:
+        return read_network(node, self._file)
 
     def _setting(self, name: str, node: Node) -> Setting:
-        return Setting(field=name, value=None if node.is_null else _expression(node))
+        return Setting(field=name, value=None if node.is_null else read_expression(node))
 
     def _presence(self, name: str, node: Node) -> Presence:
-        return Presence(memory=name, when=_expression(node))
-
-    def _network(self, node: Node) -> WeightedNetwork:
-        if not node.is_mapping:
-            return WeightedNetwork(network=self._file(node.text("a network, or a mapping")))
-        entries = _known(node, ("network", "weight", "dims", "densities"), ("network",))
-        weight, dims = entries.get("weight"), entries.get("dims")
-        name = self._file(entries["network"].text("a network: its name or file"))
-        factor = weight.number("a weight above 0") if weight else 1.0
-        densities = _densities(entries.get("densities"))
-        with (weight or node).locate_errors():
-            return WeightedNetwork(
-                network=name, weight=factor, dims=_dims(dims), densities=densities
-            )
-
-
-def _dims(node: Node | None) -> tuple[DimensionSize, ...]:
-    if node is None:
-        return ()
-    sizes = node.entries("sizes by name, such as {batch: 1}")
-    return tuple(
-        DimensionSize(name=name, size=x.integer("a positive size", minimum=1))
-        for name, x in sizes.items()
-    )
-
-
-def _densities(node: Node | None) -> tuple[StatedDensity, ...]:
-    if node is None:
-        return ()
-    return tuple(_density(name, x) for name, x in node.entries("densities, as {I: 0.5}").items())
-
-
-def _density(operand: str, node: Node) -> StatedDensity:
-    share = node.number("a share of elements, above 0 and at most 1")
-    with node.locate_errors():
-        return StatedDensity(operand=operand, density=share)
-
-
-def _objective(node: Node) -> AnyObjective:
-    if node.is_mapping:
-        entries = _known(node, ("name", "of"), ("name", "of"))
-        name, formula = entries["name"].text("a name, such as cost"), _expression(entries["of"])
-        with entries["name"].locate_errors():
-            return ObjectiveFormula(of=formula, name=name)
-    formula = _expression(node)
-    quantity = next((x for x in DesignObjective if x.value == formula.text.strip()), None)
-    return quantity or ObjectiveFormula(of=formula)
-
-
-def _choices(node: Node) -> Choices:
-    if node.is_sequence:
-        values = tuple(_value(item) for item in node.sequence())
-        with node.locate_errors():
-            return ValueList(values=values)
-    if node.is_mapping:
-        return _range(node)
-    if node.text_or_none() is None:
-        return ValueList(values=(_value(node),))
-    return _expression(node)
-
-
-def _range(node: Node) -> LinearRange | PowerRange:
-    entries = _known(node, ("from", "to", "step", "factor"), ("from", "to"))
-    if ("step" in entries) == ("factor" in entries):
-        raise node.error(_CHOICES, "a range with both step and factor" if "step" in entries else
-                         "a range without step or factor")  # fmt: skip
-    numbers = {name: _number(entry) for name, entry in entries.items()}
-    first, last = numbers["from"], numbers["to"]
-    with node.locate_errors():
-        if "step" in numbers:
-            return LinearRange(first=first, last=last, step=numbers["step"])
-        return PowerRange(first=first, last=last, factor=numbers["factor"])
-
-
-def _known(node: Node, known: tuple[str, ...], required: tuple[str, ...]) -> dict[str, Node]:
-    """The entries of a mapping with known names."""
-    entries = node.entries()
-    for name, entry in entries.items():
-        if name not in known:
-            raise entry.error(suggestion(name, known), f"the unknown field {name!r}")
-    for name in required:
-        if name not in entries:
-            raise node.error(f"the field {name}", f"no {name}")
-    return entries
-
-
-def _expression(node: Node) -> Expression:
-    """An expression; numbers and truth values may stand without quotes."""
-    text = node.text_or_none()
-    if text is None:
-        text = repr(_value(node))
-    with node.locate_errors():
-        return Expression(text=text)
-
-
-def _value(node: Node) -> Value:
-    text, truth, number = node.text_or_none(), node.boolean_or_none(), node.number_or_none()
-    if text is not None:
-        return text
-    if truth is not None:
-        return truth
-    if number is None or not -LARGEST <= number <= LARGEST:  # NaN compares false
-        raise node.error("a number, a text, true or false")
-    return number
-
-
-def _number(node: Node) -> int | float:
-    number = node.number_or_none()
-    if number is None or not -LARGEST <= number <= LARGEST:
-        raise node.error("a number")
-    return number
-
-
-def plain_values(node: Node) -> dict[str, object]:
-    """The values of a mapping, as dictionaries, lists, texts and numbers.
-
-    Raises:
-        InputError: if there is another value, such as a date.
-    """
-    return {name: _plain(entry) for name, entry in node.entries().items()}
-
-
-def _plain(node: Node) -> object:
-    if node.is_mapping:
-        return plain_values(node)
-    if node.is_sequence:
-        return [_plain(item) for item in node.sequence()]
-    return None if node.is_null else _value(node)
+        return Presence(memory=name, when=read_expression(node))

@@ -10,10 +10,10 @@ from nestmap.pipeline.frontend.yaml.design_space import (
     CONDITIONS,
     DESIGN_SPACE,
     FIELDS,
-    NETWORKS,
-    OBJECTIVES,
-    PARAMETERS,
 )
+from nestmap.pipeline.frontend.yaml.design_space_networks import NETWORKS
+from nestmap.pipeline.frontend.yaml.design_space_objectives import OBJECTIVES
+from nestmap.pipeline.frontend.yaml.design_space_parameters import PARAMETERS
 from nestmap.pipeline.frontend.yaml.field_schema import Part
 from nestmap.pipeline.frontend.yaml.hardware.accelerator import ACCELERATOR
 from nestmap.pipeline.frontend.yaml.hardware.array import ARRAY, IMC_ARRAY

@@ -1,0 +1,87 @@
+"""Reads the parameters of a design space: lists of values, ranges and expressions."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from nestmap.model.design_space.expression_syntax import LARGEST
+from nestmap.model.design_space.parameters import (
+    Choices,
+    LinearRange,
+    Parameter,
+    PowerRange,
+    ValueList,
+)
+from nestmap.pipeline.frontend.yaml.design_space_values import (
+    known_entries,
+    read_expression,
+    read_value,
+)
+from nestmap.pipeline.frontend.yaml.field_schema import Entries, Field, Form
+from nestmap.pipeline.frontend.yaml.located_node import Node
+
+PARAMETERS_FIELD: Final = Field(
+    "parameters", "the [parameters](#parameters) by name", "parameters by name", ""
+)
+_CHOICES: Final = (
+    "a list of values, a range such as {from: 8, to: 64, step: 8} or {from: 8, to: 64, factor: 2}, "
+    "a value, or an expression such as rows * columns"
+)
+PARAMETERS: Final = Entries(
+    "Parameters",
+    (PARAMETERS_FIELD.name,),
+    "Names are a letter, then letters, digits or `_`, at most 32. Expressions consist of numbers, "
+    "texts in quotes, names of parameters, `+ - * / // % **`, comparisons, `and`, `or`, `not`, "
+    "`min`, `max`, `ceil` and `floor`.",
+    PARAMETERS_FIELD.kind,
+    (
+        Form("rows: [8, 16, 32]", "each of these values: numbers, texts, or `true` and `false`"),
+        Form("rows: {from: 8, to: 32, step: 8}", "8, 16, 24 and 32"),
+        Form("rows: {from: 8, to: 64, factor: 2}", "8, 16, 32 and 64"),
+        Form("rows: 16", "always 16"),
+        Form("rows: 2 * 8 + 1", "the value of an expression, here without names"),
+    ),
+)
+
+
+def read_parameter(name: str, node: Node) -> Parameter:
+    """The parameter with a name.
+
+    Raises:
+        InputError: if name or values are invalid.
+    """
+    choices = _choices(node)
+    with node.locate_errors():
+        return Parameter(name=name, choices=choices)
+
+
+def _choices(node: Node) -> Choices:
+    if node.is_sequence:
+        values = tuple(read_value(item) for item in node.sequence())
+        with node.locate_errors():
+            return ValueList(values=values)
+    if node.is_mapping:
+        return _range(node)
+    if node.text_or_none() is None:
+        return ValueList(values=(read_value(node),))
+    return read_expression(node)
+
+
+def _range(node: Node) -> LinearRange | PowerRange:
+    entries = known_entries(node, ("from", "to", "step", "factor"), ("from", "to"))
+    if ("step" in entries) == ("factor" in entries):
+        raise node.error(_CHOICES, "a range with both step and factor" if "step" in entries else
+                         "a range without step or factor")  # fmt: skip
+    numbers = {name: _number(entry) for name, entry in entries.items()}
+    first, last = numbers["from"], numbers["to"]
+    with node.locate_errors():
+        if "step" in numbers:
+            return LinearRange(first=first, last=last, step=numbers["step"])
+        return PowerRange(first=first, last=last, factor=numbers["factor"])
+
+
+def _number(node: Node) -> int | float:
+    number = node.number_or_none()
+    if number is None or not -LARGEST <= number <= LARGEST:
+        raise node.error("a number")
+    return number
