@@ -23,13 +23,14 @@ from nestmap.pipeline.explore.choices import member_by_name
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.render.figures.preconditions import check_matplotlib
 from nestmap.pipeline.render.text.query_result_file import Layout, layout_of, write_answer
-from nestmap.pipeline.sweep.api import plan_of_sweep, resume_sweep
-from nestmap.pipeline.sweep.checked_space import check_space, located_space
+from nestmap.pipeline.sweep.api import resume_sweep
+from nestmap.pipeline.sweep.checked_space import located_space
 from nestmap.pipeline.sweep.choice import choose_designs
 from nestmap.pipeline.sweep.options import Strategy
 from nestmap.pipeline.sweep.question import SweepJob
 from nestmap.pipeline.sweep.result import SweepResult
 from nestmap.pipeline.sweep.run import Execution, run_sweep
+from nestmap.pipeline.sweep.sweep_method import sweep_method
 from nestmap.pipeline.util.atomic_files import write_text
 from nestmap.pipeline.util.extras import REPORT, check_installed
 
@@ -51,7 +52,7 @@ def run_sweep_command(options: SweepOptions) -> None:
             found = run_sweep(job, _execution(options), bar)
         except KeyboardInterrupt:
             if files.store is not None:
-                print_note(_going_on(job.checked.space.name, files.store))
+                print_note(_going_on(job.method.checked.settings.space.name, files.store))
             raise
     _write(found, files, layout)
     show_front(found.summary)
@@ -96,12 +97,16 @@ def _execution(options: SweepOptions) -> Execution:
 
 def _job(options: SweepOptions) -> SweepJob:
     located = located_space(options.space)
-    plan = plan_of_sweep(located.space, _search_options(options.search))
     files, choice = options.files, options.choice
-    checked = check_space(located, static_energy=options.static_energy, store=files.store)
+    method = sweep_method(
+        located,
+        _search_options(options.search),
+        static_energy=options.static_energy,
+        store=files.store,
+    )
     strategy = member_by_name(Strategy, choice.strategy, "--strategy")
-    chosen = choose_designs(checked, strategy, choice.designs, choice.design_seed)
-    return SweepJob(checked, chosen, choice, plan)
+    chosen = choose_designs(method.checked, strategy, choice.designs, choice.design_seed)
+    return SweepJob(method, chosen, choice)
 
 
 def _search_options(options: SweepSearchOptions) -> SearchOptions:

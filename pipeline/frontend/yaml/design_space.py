@@ -10,7 +10,7 @@ from typing import Final, TypeVar, final
 from pydantic import ValidationError
 
 from nestmap.model import InputError
-from nestmap.model.design_space.expression import LARGEST, Expression, Value
+from nestmap.model.design_space.expression import LARGEST, Expression
 from nestmap.model.design_space.parameters import (
     Choices,
     LinearRange,
@@ -42,6 +42,7 @@ from nestmap.pipeline.frontend.yaml.field_schema import (
 )
 from nestmap.pipeline.frontend.yaml.load import read_source
 from nestmap.pipeline.frontend.yaml.located_node import Node
+from nestmap.pipeline.frontend.yaml.plain_values import plain_values, scalar_value
 
 M = TypeVar("M")
 
@@ -342,13 +343,13 @@ def _objective(node: Node) -> DesignObjective:
 
 def _choices(node: Node) -> Choices:
     if node.is_sequence:
-        values = tuple(_value(item) for item in node.sequence())
+        values = tuple(scalar_value(item) for item in node.sequence())
         with node.locate_errors():
             return ValueList(values=values)
     if node.is_mapping:
         return _range(node)
     if node.text_or_none() is None:
-        return ValueList(values=(_value(node),))
+        return ValueList(values=(scalar_value(node),))
     return _expression(node)
 
 
@@ -381,20 +382,9 @@ def _expression(node: Node) -> Expression:
     """An expression; numbers and truth values may stand without quotes."""
     text = node.text_or_none()
     if text is None:
-        text = repr(_value(node))
+        text = repr(scalar_value(node))
     with node.locate_errors():
         return Expression(text=text)
-
-
-def _value(node: Node) -> Value:
-    text, truth, number = node.text_or_none(), node.boolean_or_none(), node.number_or_none()
-    if text is not None:
-        return text
-    if truth is not None:
-        return truth
-    if number is None or not -LARGEST <= number <= LARGEST:  # NaN compares false
-        raise node.error("a number, a text, true or false")
-    return number
 
 
 def _number(node: Node) -> int | float:
@@ -402,20 +392,3 @@ def _number(node: Node) -> int | float:
     if number is None or not -LARGEST <= number <= LARGEST:
         raise node.error("a number")
     return number
-
-
-def plain_values(node: Node) -> dict[str, object]:
-    """The values of a mapping, as dictionaries, lists, texts and numbers.
-
-    Raises:
-        InputError: if there is another value, such as a date.
-    """
-    return {name: _plain(entry) for name, entry in node.entries().items()}
-
-
-def _plain(node: Node) -> object:
-    if node.is_mapping:
-        return plain_values(node)
-    if node.is_sequence:
-        return [_plain(item) for item in node.sequence()]
-    return None if node.is_null else _value(node)

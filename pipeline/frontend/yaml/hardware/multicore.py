@@ -58,8 +58,11 @@ _CORES: Final = Field(
     "",
     origin=Origin.STREAM,
 )
+OFFCHIP_NUMBER: Final = "offchip_core_id"
+"""The field that says which core is off the chip."""
+
 _OFFCHIP: Final = Field(
-    "offchip_core_id",
+    OFFCHIP_NUMBER,
     "the off-chip core, which only stores; constants come from it and results go to it",
     _NUMBER,
     "2",
@@ -105,8 +108,11 @@ MULTICORE: Final = Section(
     ),
 )
 
+OFFCHIP_CORE: Final = "offchip_core"
+"""The field of the off-chip core in descriptions of 2024."""
+
 _OFFCHIP_FILE: Final = Field(
-    "offchip_core",
+    OFFCHIP_CORE,
     "the off-chip core; its number follows those of `cores`",
     "the file of a core, or the core itself",
     "offchip.yaml",
@@ -159,6 +165,9 @@ COORDINATES: Final = Entries(
     _COORDINATES.kind,
     (Form("0: [1, 0]", "core 0 is in the second column of the first row"),),
 )
+
+BY_NUMBER: Final = (_CORES.name, _COORDINATES.name)
+"""The fields at the root whose keys are numbers of cores."""
 
 
 def parse_multicore(
