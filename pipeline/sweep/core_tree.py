@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sized
 from typing import Final
 
 from nestmap.model.errors import suggestion
 from nestmap.pipeline.frontend.yaml.hardware.accelerator import MEMORIES
 from nestmap.pipeline.frontend.yaml.hardware.connections import CONNECTIONS
+from nestmap.pipeline.frontend.yaml.hardware.copies import COPIES_FIELD
 from nestmap.pipeline.frontend.yaml.hardware.multicore import (
     BY_NUMBER,
     COORDINATES,
@@ -105,42 +106,47 @@ def _memory(core: Tree, number: str, rest: str) -> Steps:
     return _CORES, number, _MEMORIES, name
 
 
-def without_absent_cores(tree: dict[str, Tree]) -> dict[str, Tree]:
-    """A description of which cores were removed, without what refers to them.
+def without_absent_cores(tree: dict[str, Tree], absent: Collection[str]) -> dict[str, Tree]:
+    """A description of which cores were removed, without what refers to their numbers.
 
     Connections and shared memories keep their other cores; of a single one nothing is left.
     """
-    there = _cores(tree)
     kept = dict(tree)
-    match tree.get(COORDINATES.at[0]):
-        case dict() as places:
-            kept[COORDINATES.at[0]] = {x: place for x, place in places.items() if x in there}
-        case _:
-            pass
+    for name in (COORDINATES.at[0], COPIES_FIELD.name):
+        match tree.get(name):
+            case dict() as values:
+                kept[name] = {x: value for x, value in values.items() if x not in absent}
+            case _:
+                pass
     for name in (CONNECTIONS.name, SHARED.at[0]):
         match tree.get(name):
             case list() as items:
-                left = (_among(item, there) for item in items)
+                left = (_among(item, absent) for item in items)
                 kept[name] = [item for item in left if item is not None]
             case _:
                 pass
     return kept
 
 
-def _among(item: Tree, there: Collection[str]) -> Tree:
-    """A connection or a shared memory with the cores that are there; ``None`` if none is left."""
+def _among(item: Tree, absent: Collection[str]) -> Tree:
+    """A connection or a shared memory without absent cores; ``None`` if nothing is left."""
     match item:
         case dict():
-            left = _among(item.get("cores"), there)
+            left = _among(item.get("cores"), absent)
             hub = item.get("hub")
-            is_over = left is None or (hub is not None and str(hub) not in there)
+            is_over = left is None or (hub is not None and str(hub) in absent)
             return None if is_over else {**item, "cores": left}
         case list():
-            numbers: list[Tree] = [x for x in item if str(x) in there]
-            return numbers if len(numbers) > 1 else None
+            numbers: list[Tree] = [x for x in item if str(x) not in absent]
+            return numbers if _is_left(numbers, item) else None
         case str():
             named = [x.strip() for x in item.split(",")]
-            kept = [x for x in named if x in there]
-            return ", ".join(kept) if len(kept) > 1 else None
+            kept = [x for x in named if x not in absent]
+            return ", ".join(kept) if _is_left(kept, named) else None
         case _:
             return item
+
+
+def _is_left(kept: Sized, cores: Sized) -> bool:
+    """Whether cores still have something in common; those of a single one have its copies."""
+    return len(kept) > 1 or len(kept) == len(cores)

@@ -104,8 +104,9 @@ class DesignSettings:
         missing = self._missing(design)
         for steps in missing:
             remove_value(tree, steps)
-        if missing and is_multicore(tree):
-            tree = without_absent_cores(tree)
+        cores = [str(steps[1]) for steps in missing if len(steps) == 2]
+        if cores and is_multicore(tree):
+            tree = without_absent_cores(tree, cores)
         return machine_values(tree)
 
     def meets(self, number: int, names: Mapping[str, Value]) -> bool:

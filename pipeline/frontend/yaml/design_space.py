@@ -51,17 +51,19 @@ _NAME: Final = Field(
 )
 _ACCELERATOR: Final = Field(
     "accelerator",
-    "the base: a bundled accelerator, a file (also relative to this one), or the fields themselves",
+    "the base, with a single core or several: a bundled accelerator, a file (also relative to this "
+    "one), or the fields themselves",
     "a bundled name, a file, or the fields of an accelerator",
     "tpu_like",
 )
 _MAPPING: Final = Field(
     "mapping",
-    "constraints on the mappings of all designs",
+    "constraints on the mappings of all designs; with several cores, the cores of layers and how "
+    "layers are split",
     "a bundled name or a file",
     "free",
     Need.OPTIONAL,
-    otherwise="nothing is fixed",
+    otherwise="nothing is fixed; layers are not split",
 )
 _PARAMETERS: Final = Field(
     "parameters", "the [parameters](#parameters) by name", "parameters by name", ""
@@ -76,17 +78,18 @@ _SET: Final = Field(
 )
 _WHEN: Final = Field(
     "when",
-    "[conditions](#memories-that-some-designs-have) under which designs have a memory",
-    "conditions by memory",
+    "[conditions](#parts-that-some-designs-have) under which designs have a memory or a core",
+    "conditions by memory or core",
     "",
     Need.OPTIONAL,
-    otherwise="all designs have all memories",
+    otherwise="all designs have all memories and cores",
 )
 _CONSTRAINTS: Final = Field(
     "constraints",
-    "conditions that designs must meet, over parameters, `area`, `units` (of the array) and of a "
+    "conditions that designs must meet, over parameters, `area`, `units` (of the arrays) and of a "
     "memory `memories.NAME.size` (bits of an instance), `.instances`, `.total` (bits of all "
-    "instances) and `.area` (of all instances)",
+    "instances) and `.area` (of all instances); with several cores, of those of a name together "
+    "`cores.NAME.count`, `.units`, `.area` and `.memories.NAME.size` and so on",
     "a list of conditions such as units <= 1024",
     '["area <= 4", "rows >= columns"]',
     Need.OPTIONAL,
@@ -154,15 +157,24 @@ FIELDS: Final = Entries(
         Form("operational_array.sizes[0]: 16", "always 16"),
         Form("memories.sram_2MB.size: 8192 * 1024", "the value of an expression"),
         Form("technology: 28", "a field that the base leaves out"),
+        Form("cores.0.technology: 28", "a field of core 0, with several cores"),
+        Form("cores.simd.technology: 28", "a field of all cores with that name"),
+        Form("core_connectivity[0].bandwidth: 64", "a field of a connection"),
         Form("memories.sram_2MB.r_cost: null", "designs lack the field, as if it were left out"),
     ),
 )
 CONDITIONS: Final = Entries(
-    "Memories that some designs have",
+    "Parts that some designs have",
     (_WHEN.name,),
-    "By the name of a memory of the base: designs that do not meet the condition lack the memory.",
+    "By the name of a memory of the base: designs that do not meet the condition lack the memory. "
+    "With several cores, by the path of a core or of a memory in one: what connects a missing core "
+    "is missing, too.",
     _WHEN.kind,
-    (Form("sram_2MB: 1 < 2", "a condition, here one that always holds"),),
+    (
+        Form("sram_2MB: 1 < 2", "a condition, here one that always holds"),
+        Form("cores.3: 1 < 2", "the same for a core"),
+        Form("cores.simd.memories.sram: 1 < 2", "for a memory of all cores with that name"),
+    ),
 )
 NETWORKS: Final = Entries(
     "Networks of a design space",

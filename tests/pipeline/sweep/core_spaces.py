@@ -89,6 +89,30 @@ networks:
 objectives: [energy, latency, area]
 """
 
+REPEATED: Final = """\
+name: many
+cores: {0: lane.yaml, 1: far.yaml}
+offchip_core_id: 1
+copies: {0: 1}
+core_connectivity:
+  - {type: mesh, cores: [0], columns: 1, bandwidth: 16, energy_per_bit: 0.2}
+  - {type: bus, cores: [0, 1], bandwidth: 32}
+"""
+
+COUNTS: Final = """\
+name: counts
+accelerator: many.yaml
+mapping: split.yaml
+parameters:
+  count: [1, 2, 4]
+  columns: ceil(count / 2)
+set:
+  copies.0: count
+  core_connectivity[0].columns: columns
+networks: [net.yaml]
+objectives: [latency, area]
+"""
+
 OTHER: Final = LAYER % (0, "only", "3, 8, 5", 0, 0)
 
 
@@ -96,6 +120,7 @@ def write_core_space(folder: Path, text: str = SPACE) -> Path:
     """The space, with the files it names."""
     files = {
         "duo": MACHINE,
+        "many": REPEATED,
         "lane": CORE,
         "far": OFFCHIP,
         "split": MAPPING,

@@ -28,7 +28,7 @@ from nestmap.pipeline.sweep.recorded_summary import read_summary
 from nestmap.pipeline.sweep.sweep_method import stream_plan_of_sweep
 from nestmap.store import RunStatus, Store
 from nestmap.store.maintenance.check import check_store
-from tests.pipeline.sweep.core_spaces import CORE, MACHINE, OFFCHIP, SPACE, write_core_space
+from tests.pipeline.sweep.core_spaces import CORE, COUNTS, MACHINE, OFFCHIP, SPACE, write_core_space
 
 PLAN: Final = stream_plan(individuals=4, generations=3, seed=1, lpf_limit=3)
 DESIGNS: Final = list(product((1, 2), (8, 32), (True, False)))
@@ -119,6 +119,33 @@ def test_spaces_are_given_as_values_or_models(swept: SweepResult, file: Path) ->
         assert [(x.energy, x.latency) for x in found.designs] == [
             (x.energy, x.latency) for x in swept.designs
         ]
+
+
+def test_a_sweep_over_the_number_of_cores_is_one_of_schedules(tmp_path: Path) -> None:
+    found = nestmap.sweep(write_core_space(tmp_path, COUNTS), plan=PLAN)
+    lane, offchip = yaml.safe_load(CORE), yaml.safe_load(OFFCHIP)
+    for design, count in zip(found.designs, (1, 2, 4), strict=True):
+        numbers = [0, *range(2, count + 1)]
+        rows = {1: [], 2: [(0, 2)], 4: [(0, 2), (0, 3), (2, 4), (3, 4)]}[count]
+        near = {"bandwidth": 16, "energy_per_bit": 0.2}
+        made = {
+            "name": "many",
+            "cores": {0: lane, 1: offchip, **dict.fromkeys(numbers[1:], lane)},
+            "offchip_core_id": 1,
+            "core_connectivity": [
+                *({"type": "link", "cores": list(pair), **near} for pair in rows),
+                {"type": "bus", "cores": [*numbers, 1], "bandwidth": 32},
+            ],
+        }
+        alone = nestmap.stream(
+            tmp_path / "net.yaml", made, tmp_path / "split.yaml", plan=PLAN, workers=1
+        )
+        assert design.accelerator == alone.problem.accelerator.content_hash
+        assert (design.energy, design.latency) == (alone.energy, alone.latency)
+        assert design.area == 5 * count
+    latencies = [x.latency or 0 for x in found.designs]
+    assert latencies == sorted(latencies, reverse=True)
+    assert len(set(latencies)) == 3
 
 
 class KilledError(Exception):
