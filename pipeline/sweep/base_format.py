@@ -24,20 +24,15 @@ def is_multicore(values: Collection[str]) -> bool:
 
 
 def names_multicore(given: str | Description) -> bool:
-    """Whether the base of a space is a description of several cores.
-
-    Raises:
-        InputError: where its file is not YAML.
-    """
+    """Whether the base of a space is a description of several cores; not if it is unreadable."""
     if isinstance(given, Description):
         return is_multicore(given.values)
     if given in multicore_names():
         return True
     try:
-        path = resolve_accelerator(given)
-    except InputError:  # which says more where the accelerator is read
+        return is_multicore(_root(resolve_accelerator(given)))
+    except InputError:  # which is told where the accelerator is read
         return False
-    return path.is_file() and is_multicore(_root(path))
 
 
 def _root(path: Path) -> Collection[str]:

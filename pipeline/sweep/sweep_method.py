@@ -9,10 +9,12 @@ from nestmap.model import InputError, Objective
 from nestmap.model.base import copy_with
 from nestmap.model.design_space.space import DesignObjective, DesignSpace
 from nestmap.model.multicore.population import AllocationObjective
+from nestmap.model.multicore.split_options import SplitOptions
 from nestmap.pipeline.explore.choices import member_by_name
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.frontend.yaml.design_space import LocatedSpace
+from nestmap.pipeline.multicore.options import AllocationOptions, StreamOptions
 from nestmap.pipeline.multicore.plan import StreamPlan
 from nestmap.pipeline.sweep.base_format import names_multicore
 from nestmap.pipeline.sweep.checked_cores import check_cores
@@ -79,22 +81,36 @@ def plan_of_sweep(
     return made if options.objective is not None else copy_with(made, {"objective": first})
 
 
-def stream_plan_of_sweep(
-    space: DesignSpace, options: SearchOptions, plan: StreamPlan | None = None
+def default_stream_plan(
+    space: DesignSpace,
+    allocation: AllocationOptions = AllocationOptions(),  # noqa: B008 (it cannot change)
+    split: SplitOptions | None = None,
 ) -> StreamPlan:
-    """The plan of the schedules of a sweep: as given, or for the objectives of the space.
+    """The plan of schedules for the objectives of a space other than the area.
 
-    By default the genetic search minimizes the objectives of the space other than the area, and the
-    schedule with the least value of the first one is that of a design. The options other than
-    ``objective`` and ``workers`` are those of the search for mappings on a core.
+    The genetic search minimizes all of them; the schedule with the least value of the first one is
+    that of a design.
 
     Raises:
         InputError: where an option is invalid.
     """
-    chosen = StreamPlan() if plan is None else plan
-    if plan is None:
-        goals = [x.value for x in space.objectives if x is not DesignObjective.AREA]
-        chosen = _for_objectives(chosen, goals or [DesignObjective.ENERGY.value])
+    goals = [x.value for x in space.objectives if x is not DesignObjective.AREA]
+    objectives = goals or [DesignObjective.ENERGY.value]
+    return StreamPlan.of(StreamOptions(objectives=objectives, allocation=allocation), split)
+
+
+def stream_plan_of_sweep(
+    space: DesignSpace, options: SearchOptions, plan: StreamPlan | None = None
+) -> StreamPlan:
+    """The plan of the schedules of a sweep: as given, or the default one.
+
+    The options other than ``objective`` and ``workers`` are those of the search for mappings on a
+    core.
+
+    Raises:
+        InputError: where an option is invalid.
+    """
+    chosen = default_stream_plan(space) if plan is None else plan
     if options.objective is not None:
         first = member_by_name(Objective, options.objective, "objective").value
         others = [x.value for x in chosen.genetic.objectives if x.value != first]
