@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
@@ -41,7 +42,7 @@ _AREA, _UNITS = "area", "units"
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CheckedCores:
     """A space whose paths exist in a base with several cores, with its networks.
 
@@ -93,16 +94,16 @@ class CheckedCores:
         Raises:
             InputError: where its description is refused.
         """
-        machine, base = self.accelerator(design), self._base
-        found: dict[str, Value] = dict.fromkeys((x for x, _ in _quantities(base)), 0)
-        found |= {_AREA: chip_area(machine), _UNITS: _units_of(machine.compute_cores)}
-        for name, figure in _quantities(machine):
-            found[name] = figure
-        return found
+        machine = self.accelerator(design)
+        known: dict[str, Value] = dict.fromkeys(self._names, 0)
+        known |= {_AREA: chip_area(machine), _UNITS: _units_of(machine.compute_cores)}
+        return known | dict(_quantities(machine))
 
-    @property
-    def _base(self) -> MultiCoreAccelerator:
-        return read_multicore(machine_values(copied(self.settings.base.values)), self.store)
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        """The names of the quantities of the base."""
+        base = read_multicore(machine_values(copied(self.settings.base.values)), self.store)
+        return tuple(name for name, _ in _quantities(base))
 
 
 def _quantities(machine: MultiCoreAccelerator) -> Iterator[tuple[str, int | float]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeVar, final
+from typing import Final, TypeVar, cast, final
 
 from pydantic import ValidationError
 
@@ -40,6 +40,7 @@ from nestmap.pipeline.frontend.yaml.field_schema import (
     Section,
     one_of,
 )
+from nestmap.pipeline.frontend.yaml.hardware.multicore import CORES
 from nestmap.pipeline.frontend.yaml.load import read_source
 from nestmap.pipeline.frontend.yaml.located_node import Node
 from nestmap.pipeline.frontend.yaml.plain_values import plain_values, scalar_value
@@ -294,8 +295,17 @@ class _Reader:
 
     def _accelerator(self, node: Node) -> str | Description:
         if node.is_mapping and node.entries():
-            return Description.of(plain_values(node))
+            return Description.of(self._with_core_files(plain_values(node)))
         return self._file(node.text(_ACCELERATOR.kind))
+
+    def _with_core_files(self, values: dict[str, object]) -> dict[str, object]:
+        """The fields of an accelerator, with files of cores also relative to this one."""
+        cores = values.get(CORES.at[0])
+        if not isinstance(cores, dict):
+            return values
+        given = cast("dict[str, object]", cores)
+        found = {n: self._file(x) if isinstance(x, str) else x for n, x in given.items()}
+        return {**values, CORES.at[0]: found}
 
     def _file(self, name: str) -> str:
         """The name, or the path of the file that it names in the folder of the space."""

@@ -148,6 +148,17 @@ def test_a_sweep_over_the_number_of_cores_is_one_of_schedules(tmp_path: Path) ->
     assert len(set(latencies)) == 3
 
 
+def test_a_base_in_the_space_may_name_files_beside_it(swept: SweepResult, tmp_path: Path) -> None:
+    lines = "".join(f"  {line}\n" for line in MACHINE.splitlines())
+    file = write_core_space(
+        tmp_path, SPACE.replace("accelerator: duo.yaml\n", f"accelerator:\n{lines}")
+    )
+    found = nestmap.sweep(file, plan=PLAN)
+    assert [(x.energy, x.accelerator) for x in found.designs] == [
+        (x.energy, x.accelerator) for x in swept.designs
+    ]
+
+
 class KilledError(Exception):
     """Ends a sweep between two designs."""
 
@@ -242,6 +253,45 @@ def test_designs_without_a_schedule_have_a_reason(tmp_path: Path) -> None:
         assert design.reason is not None
         assert "net.yaml: " in design.reason
         assert "dram" in design.reason
+
+
+def test_a_bound_of_the_latency_is_the_gap_of_a_design(tmp_path: Path) -> None:
+    file = write_core_space(tmp_path, SPACE.replace("lanes: [1, 2]", "lanes: [2]"))
+    plan = stream_plan(objectives=["latency"], engine="constraint", lpf_limit=3)
+    found = nestmap.sweep(file, plan=plan)
+    assert nestmap.sweep(file, plan=plan, workers=1) == found
+    made = tmp_path / "design.yaml"
+    for design in found.designs:
+        made.write_text(found.accelerator_yaml(design))
+        alone = nestmap.stream(tmp_path / "net.yaml", made, tmp_path / "split.yaml", plan=plan)
+        assert alone.bound is not None
+        assert design.networks[0].gap == alone.bound.gap
+        assert design.networks[0].latency == alone.latency
+
+
+def test_designs_may_be_sampled(file: Path) -> None:
+    found = nestmap.sweep(file, plan=PLAN, strategy="nsga2", designs=5)
+    assert len({x.number for x in found.designs}) == 5
+    assert nestmap.sweep(file, plan=PLAN, strategy="nsga2", designs=5, workers=1) == found
+
+
+def test_runs_of_all_designs_are_recorded_once(
+    swept: SweepResult, file: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "s.duckdb"
+    for _ in range(2):
+        assert nestmap.sweep(file, plan=PLAN, store=path, runs="all") == swept
+        with Store.open_read_only(path) as store:
+            assert len(store.runs()) == 2 * len(swept.designs)
+
+
+def test_a_type_of_connection_is_a_field(tmp_path: Path) -> None:
+    text = SPACE.replace("wires: [8, 32]", "kind: ['link', 'bus']")
+    text = text.replace("connectivity[1].bandwidth: wires", "connectivity[0].type: kind")
+    found = nestmap.sweep(write_core_space(tmp_path, text), plan=PLAN)
+    assert not found.infeasible
+    types = ["type: link" in found.accelerator_yaml(x) for x in found.designs if x.number % 2 == 0]
+    assert types == [True, False] * 2
 
 
 WRONG: Final = [
