@@ -27,6 +27,12 @@ from nestmap.model.workload.graph import Workload
 MEMORY_QUANTITIES: Final = ("size", "instances", "total", "area")
 """What constraints may say of a memory: ``memories.NAME.size`` and the like."""
 
+CORE_QUANTITIES: Final = ("count", "units", "area")
+"""What constraints may say of the cores of one name: ``cores.NAME.count`` and the like."""
+
+OF_CORES: Final = "cores"
+"""What names of these quantities begin with; a parameter may have that name, too."""
+
 
 class Aggregate(StrEnum):
     """How the figures of several networks become those of a design."""
@@ -239,9 +245,13 @@ class DesignSpace(Frozen, frozen=True):
 
 
 def is_derived(name: str) -> bool:
-    """Whether a name is one of a quantity of the accelerator; the memory may be unknown."""
+    """Whether a name is one of a quantity of the accelerator; core and memory may be unknown."""
     head, _, rest = name.partition(".")
+    owner, _, quantity = rest.rpartition(".")
+    if head == OF_CORES:
+        core, inside, memory = owner.partition(f".{DERIVED[2]}.")
+        known = MEMORY_QUANTITIES if inside else CORE_QUANTITIES
+        return bool(core) and bool(memory) == bool(inside) and quantity in known
     if head != DERIVED[2]:
         return name in DERIVED
-    memory, _, quantity = rest.rpartition(".")
-    return bool(memory) and quantity in MEMORY_QUANTITIES
+    return bool(owner) and quantity in MEMORY_QUANTITIES

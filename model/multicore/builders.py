@@ -149,7 +149,7 @@ def mesh(
     placed = [_with_coordinates(core, divmod(i, columns)) for i, core in enumerate(cores)]
     numbers = [core.id for core in placed]
     around = [link for x in beside for link in x.wires.links((n, x.core.id) for n in numbers)]
-    links = (*wires.links(_neighbour_pairs(numbers, columns)), *around)
+    links = (*wires.links(neighbour_pairs(numbers, columns)), *around)
     return _with_offchip(name, (*placed, *(x.core for x in beside)), links, offchip)
 
 
@@ -158,9 +158,10 @@ def _with_coordinates(core: ComputeCore, place: tuple[int, int]) -> ComputeCore:
     return core if core.coordinates else copy_with(core, {"coordinates": place[::-1]})
 
 
-def _neighbour_pairs(numbers: Sequence[CoreId], columns: int) -> Iterator[tuple[CoreId, CoreId]]:
+def neighbour_pairs(numbers: Sequence[CoreId], columns: int) -> Iterator[tuple[CoreId, CoreId]]:
+    """The pairs of neighbors among cores in rows of ``columns``; the last row may be shorter."""
     for i, number in enumerate(numbers):
-        if (i + 1) % columns:
+        if (i + 1) % columns and i + 1 < len(numbers):
             yield number, numbers[i + 1]
         if i + columns < len(numbers):
             yield number, numbers[i + columns]

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nestmap.model import InputError
+from nestmap.model.design_space.space import DesignSpace
 from nestmap.pipeline.cli.error_handling import exit_without_mapping
 from nestmap.pipeline.cli.options.common import DEFAULT_STORE
+from nestmap.pipeline.cli.options.multicore import SplitArguments
 from nestmap.pipeline.cli.options.sweep import (
     ResumeSweepOptions,
     SweepFileOptions,
@@ -17,19 +19,24 @@ from nestmap.pipeline.cli.options.sweep import (
 )
 from nestmap.pipeline.cli.output_checks import check_target
 from nestmap.pipeline.cli.printing import print_note
+from nestmap.pipeline.cli.split_arguments import HINTS, parse_split, rename_options
 from nestmap.pipeline.cli.sweep_front import show_front
 from nestmap.pipeline.cli.sweep_progress import SweepBar
 from nestmap.pipeline.explore.choices import member_by_name
 from nestmap.pipeline.explore.options import SearchOptions
+from nestmap.pipeline.multicore.options import AllocationOptions
+from nestmap.pipeline.multicore.plan import StreamPlan
 from nestmap.pipeline.render.figures.preconditions import check_matplotlib
 from nestmap.pipeline.render.text.query_result_file import Layout, layout_of, write_answer
-from nestmap.pipeline.sweep.api import plan_of_sweep, resume_sweep
-from nestmap.pipeline.sweep.checked_space import check_space, located_space
+from nestmap.pipeline.sweep.api import resume_sweep
+from nestmap.pipeline.sweep.base_format import names_multicore
+from nestmap.pipeline.sweep.checked_space import located_space
 from nestmap.pipeline.sweep.choice import choose_designs
 from nestmap.pipeline.sweep.options import Strategy
 from nestmap.pipeline.sweep.question import SweepJob
 from nestmap.pipeline.sweep.result import SweepResult
 from nestmap.pipeline.sweep.run import Execution, run_sweep
+from nestmap.pipeline.sweep.sweep_method import default_stream_plan, sweep_method
 from nestmap.pipeline.util.atomic_files import write_text
 from nestmap.pipeline.util.extras import REPORT, check_installed
 
@@ -51,7 +58,7 @@ def run_sweep_command(options: SweepOptions) -> None:
             found = run_sweep(job, _execution(options), bar)
         except KeyboardInterrupt:
             if files.store is not None:
-                print_note(_going_on(job.checked.space.name, files.store))
+                print_note(_going_on(job.method.checked.settings.space.name, files.store))
             raise
     _write(found, files, layout)
     show_front(found.summary)
@@ -96,12 +103,32 @@ def _execution(options: SweepOptions) -> Execution:
 
 def _job(options: SweepOptions) -> SweepJob:
     located = located_space(options.space)
-    plan = plan_of_sweep(located.space, _search_options(options.search))
     files, choice = options.files, options.choice
-    checked = check_space(located, static_energy=options.static_energy, store=files.store)
+    method = sweep_method(
+        located,
+        _search_options(options.search),
+        _stream_plan(located.space, options),
+        static_energy=options.static_energy,
+        store=files.store,
+    )
     strategy = member_by_name(Strategy, choice.strategy, "--strategy")
-    chosen = choose_designs(checked, strategy, choice.designs, choice.design_seed)
-    return SweepJob(checked, chosen, choice, plan)
+    chosen = choose_designs(method.checked, strategy, choice.designs, choice.design_seed)
+    return SweepJob(method, chosen, choice)
+
+
+def _stream_plan(space: DesignSpace, options: SweepOptions) -> StreamPlan | None:
+    """The plan of schedules on several cores; ``None`` for a single core."""
+    given, allocation = options.split, options.allocation
+    if not names_multicore(space.accelerator):
+        if (given, allocation) != (SplitArguments(), AllocationOptions()):
+            hint = "they say how networks are split, allocated to several cores and scheduled"
+            raise InputError.conflict("options for several cores", "a base with a single one", hint)
+        return None
+    if given == SplitArguments(reference=True):
+        raise InputError.conflict("--reference", f"no {HINTS}", "give the loops to split")
+    split = None if given == SplitArguments() else parse_split(given)
+    with rename_options():
+        return default_stream_plan(space, allocation, split)
 
 
 def _search_options(options: SweepSearchOptions) -> SearchOptions:

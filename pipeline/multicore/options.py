@@ -16,13 +16,13 @@ EngineName = Literal["genetic", "constraint", "both"]
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StreamOptions:
-    """The commonly changed options of a search on several cores.
+class AllocationOptions:
+    """How nodes are allocated to cores and scheduled.
 
     An enumerated option is given by name or as a member of its enumeration.
     """
 
-    GROUP: ClassVar[str] = "Search"
+    GROUP: ClassVar[str] = "Allocation to several cores"
 
     rule: Annotated[
         RuleName | str,
@@ -40,15 +40,6 @@ class StreamOptions:
             metavar="OPERAND",
         ),
     ] = ()
-    objectives: Annotated[
-        Sequence[str],
-        Option(
-            help="Objective to minimize; give several for a Pareto front. The reported schedule is "
-            "the best one for the first objective.  [default: latency and energy]",
-            flags="--objective",
-            metavar="[latency|energy|edp|memory]",
-        ),
-    ] = ("latency", "energy")
     engine: Annotated[
         EngineName | str,
         Option(
@@ -72,6 +63,28 @@ class StreamOptions:
         ),
     ] = None
     seed: Annotated[int, Option(help="Random seed.", metavar="N", minimum=0)] = 0
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamOptions:
+    """The commonly changed options of a search on several cores.
+
+    An enumerated option is given by name or as a member of its enumeration.
+    """
+
+    GROUP: ClassVar[str] = "Search"
+
+    objectives: Annotated[
+        Sequence[str],
+        Option(
+            help="Objective to minimize; give several for a Pareto front. The reported schedule is "
+            "the best one for the first objective.  [default: latency and energy]",
+            flags="--objective",
+            metavar="[latency|energy|edp|memory]",
+        ),
+    ] = ("latency", "energy")
+    allocation: AllocationOptions = AllocationOptions()
     lpf_limit: Annotated[
         int | None,
         Option(

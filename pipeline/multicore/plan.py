@@ -17,7 +17,7 @@ from nestmap.pipeline.explore.choices import member_by_name
 from nestmap.pipeline.explore.options import ObjectiveName
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.multicore.core_plan import CORE_PLAN
-from nestmap.pipeline.multicore.options import EngineName, StreamOptions
+from nestmap.pipeline.multicore.options import AllocationOptions, EngineName, StreamOptions
 from nestmap.pipeline.stages.mapping.loma import LomaStage
 from nestmap.search.multicore.allocation.cp_sat_search import ConstraintOptions
 from nestmap.search.multicore.allocation.genetic import GeneticOptions
@@ -61,16 +61,16 @@ class StreamPlan(Frozen, frozen=True):
         Raises:
             InputError: where an option is invalid.
         """
-        objectives = _objectives(options.objectives)
-        rule = member_by_name(CandidateRule, options.rule, "rule")
+        objectives, allocation = _objectives(options.objectives), options.allocation
+        rule = member_by_name(CandidateRule, allocation.rule, "rule")
         try:
             return cls(
                 split=split,
                 core=_core_plan(options),
-                schedule=ScheduleOptions(rule=rule, prefetch=tuple(options.prefetch)),
-                engine=member_by_name(Engine, options.engine, "engine"),
-                genetic=_genetic(options, objectives),
-                constraint=ConstraintOptions(seed=options.seed),
+                schedule=ScheduleOptions(rule=rule, prefetch=tuple(allocation.prefetch)),
+                engine=member_by_name(Engine, allocation.engine, "engine"),
+                genetic=_genetic(allocation, objectives),
+                constraint=ConstraintOptions(seed=allocation.seed),
                 objective=_reported(objectives),
             )
         except ValidationError as error:
@@ -81,27 +81,26 @@ def stream_plan(  # noqa: PLR0913 (every option by keyword)
     *,
     split: SplitOptions | None = None,
     objectives: Sequence[AllocationObjective | str] = DEFAULTS.objectives,
-    rule: CandidateRule | str = DEFAULTS.rule,
-    prefetch: Sequence[str] = DEFAULTS.prefetch,
+    rule: CandidateRule | str = DEFAULTS.allocation.rule,
+    prefetch: Sequence[str] = DEFAULTS.allocation.prefetch,
     engine: Engine | EngineName = Engine.GENETIC,
-    individuals: int = DEFAULTS.individuals,
-    generations: int = DEFAULTS.generations,
-    patience: int | None = DEFAULTS.patience,
-    seed: int = DEFAULTS.seed,
+    individuals: int = DEFAULTS.allocation.individuals,
+    generations: int = DEFAULTS.allocation.generations,
+    patience: int | None = DEFAULTS.allocation.patience,
+    seed: int = DEFAULTS.allocation.seed,
     lpf_limit: int | None = DEFAULTS.lpf_limit,
     core_objective: Objective | ObjectiveName = Objective.LATENCY,
 ) -> StreamPlan:
     """Makes a plan from options given by keyword.
 
     ``split`` determines how layers are split into computation nodes (None: according to the core
-    mapping). :class:`~nestmap.pipeline.multicore.options.StreamOptions` describes the other
-    options.
+    mapping). :class:`~nestmap.pipeline.multicore.options.StreamOptions` and
+    :class:`~nestmap.pipeline.multicore.options.AllocationOptions` describe the other options.
 
     Raises:
         InputError: where an option is invalid.
     """
-    options = StreamOptions(
-        objectives=objectives,
+    allocation = AllocationOptions(
         rule=rule,
         prefetch=prefetch,
         engine=engine,
@@ -109,6 +108,10 @@ def stream_plan(  # noqa: PLR0913 (every option by keyword)
         generations=generations,
         patience=patience,
         seed=seed,
+    )
+    options = StreamOptions(
+        objectives=objectives,
+        allocation=allocation,
         lpf_limit=lpf_limit,
         core_objective=core_objective,
     )
@@ -121,7 +124,9 @@ def _core_plan(options: StreamOptions) -> SearchPlan:
     return copy_with(CORE_PLAN, {"objective": objective, "search": search})
 
 
-def _genetic(options: StreamOptions, objectives: tuple[AllocationObjective, ...]) -> GeneticOptions:
+def _genetic(
+    options: AllocationOptions, objectives: tuple[AllocationObjective, ...]
+) -> GeneticOptions:
     return GeneticOptions(
         individuals=options.individuals,
         generations=options.generations,

@@ -7,18 +7,15 @@ from types import EllipsisType
 from typing import TYPE_CHECKING
 
 from nestmap.model import Objective, Recording
-from nestmap.model.base import copy_with
-from nestmap.model.design_space.objective import AnyObjective, expression_of
-from nestmap.model.design_space.space import DesignSpace
 from nestmap.pipeline.explore.choices import member_by_name
 from nestmap.pipeline.explore.options import EveryName, ObjectiveName, SearchName, SearchOptions
-from nestmap.pipeline.explore.plan import SearchPlan
-from nestmap.pipeline.sweep.checked_space import GivenSpace, check_space, located_space
+from nestmap.pipeline.sweep.checked_space import GivenSpace, located_space
 from nestmap.pipeline.sweep.choice import choose_designs
 from nestmap.pipeline.sweep.options import ChoiceOptions, RunsName, Strategy, StrategyName
 from nestmap.pipeline.sweep.question import SweepJob, SweepQuestion
 from nestmap.pipeline.sweep.result import SweepResult
 from nestmap.pipeline.sweep.run import Execution, SweepProgress, run_sweep
+from nestmap.pipeline.sweep.sweep_method import SweepPlan, sweep_method
 
 if TYPE_CHECKING:
     from nestmap.store import Store
@@ -30,7 +27,7 @@ def sweep(  # noqa: PLR0913 (the single entry point; all but the space have defa
     strategy: Strategy | StrategyName = "grid",
     designs: int | None = None,
     design_seed: int = 0,
-    plan: SearchPlan | None = None,
+    plan: SweepPlan | None = None,
     objective: Objective | ObjectiveName | None = None,
     search: SearchName | None = None,
     lpf_limit: int | EllipsisType | None = ...,
@@ -56,12 +53,15 @@ def sweep(  # noqa: PLR0913 (the single entry point; all but the space have defa
             (``tpe``), which ``pip install 'nestmap[optuna]'`` installs.
         designs: how many designs, each once, unless all.
         design_seed: determines which ones.
-        plan: how to search the mappings of each design. The options from ``objective`` to
-            ``spatial_mappings`` override it if given; see
-            :class:`~nestmap.pipeline.explore.options.SearchOptions`.
-        objective: what the mapping of each layer minimizes. Default: that of the plan, otherwise
-            what the first objective of the space needs that is not the area, or energy; of an
-            expression of both energy and latency, the energy-delay product.
+        plan: how to search the mappings of each design; if the base has several cores, a
+            :class:`~nestmap.pipeline.multicore.plan.StreamPlan`: how to schedule the networks. The
+            options from ``objective`` to ``spatial_mappings`` override it if given; see
+            :class:`~nestmap.pipeline.explore.options.SearchOptions`. With several cores, all but
+            ``objective`` are for the mappings on a core.
+        objective: what the mapping of each layer, or the schedule of each network, minimizes.
+            Default: that of the plan, otherwise what the first objective of the space needs that is
+            not the area, or energy; of an expression of both energy and latency, the energy-delay
+            product.
         search: how to search temporal mappings.
         lpf_limit: the largest number of loop factors, for LOMA.
         time_limit: seconds after which the exact search of a layer tries no further spatial
@@ -72,7 +72,8 @@ def sweep(  # noqa: PLR0913 (the single entry point; all but the space have defa
             it has its code under ``if __name__ == "__main__":``, because each process imports it.
             The address of a Dask scheduler (``tcp://HOST:PORT``) or its scheduler file explores
             them on the workers of a cluster (``pip install 'nestmap[cluster]'``).
-        static_energy: whether energies include the leakage of memories and array.
+        static_energy: whether energies include the leakage of memories and array; several cores say
+            it in their descriptions.
         store: where the sweep and its designs are recorded: a store, or a DuckDB file (created if
             missing). A sweep that was interrupted goes on when it is started again, and designs
             whose networks another sweep has explored in the same way are not explored again.
@@ -97,35 +98,11 @@ def sweep(  # noqa: PLR0913 (the single entry point; all but the space have defa
         spatial_mappings=spatial_mappings,
         workers=workers,
     )
-    searched = plan_of_sweep(located.space, options, plan)
-    checked = check_space(located, static_energy=static_energy, store=store)
-    drawn = choose_designs(checked, chosen, designs, design_seed)
+    method = sweep_method(located, options, plan, static_energy=static_energy, store=store)
+    drawn = choose_designs(method.checked, chosen, designs, design_seed)
     asked = ChoiceOptions(strategy=chosen, designs=designs, design_seed=design_seed)
     execution = Execution(workers=workers, on=on, store=store, runs=runs, recording=recording)
-    return run_sweep(SweepJob(checked, drawn, asked, searched), execution, progress)
-
-
-def plan_of_sweep(
-    space: DesignSpace, options: SearchOptions, plan: SearchPlan | None = None
-) -> SearchPlan:
-    """The plan of a sweep: as given, or for the first objective that mappings decide.
-
-    Raises:
-        InputError: where an option is invalid.
-    """
-    if plan is not None:
-        return plan.with_options(options)
-    decided = (x for y in space.objectives if (x := _mapping_objective(y)) is not None)
-    first = next(decided, Objective.ENERGY)
-    made = SearchPlan.of(options)
-    return made if options.objective is not None else copy_with(made, {"objective": first})
-
-
-def _mapping_objective(objective: AnyObjective) -> Objective | None:
-    """What mappings minimize for an objective; ``None`` if they do not decide it."""
-    names = expression_of(objective).names
-    needed = [x for x in Objective if x.value in names]
-    return Objective.EDP if len(needed) > 1 else next(iter(needed), None)
+    return run_sweep(SweepJob(method, drawn, asked), execution, progress)
 
 
 def resume_sweep(

@@ -10,12 +10,12 @@ from typing import Final, Protocol, final
 from nestmap.model import InputError
 from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.result import DesignResult
-from nestmap.pipeline.sweep.checked_space import CheckedSpace
 from nestmap.pipeline.sweep.constraint_sieve import ConstraintSieve
 from nestmap.pipeline.sweep.explore_designs import ExploreDesigns
 from nestmap.pipeline.sweep.options import Strategy
 from nestmap.pipeline.sweep.random_order import shuffled
 from nestmap.pipeline.sweep.sampling import SampledDesigns, Sampler
+from nestmap.pipeline.sweep.swept_space import SweptSpace
 
 MOST_DESIGNS: Final = 1_000_000
 """The largest number of designs of a sweep."""
@@ -64,9 +64,7 @@ class ChosenDesigns:
         return explore(self.designs)
 
 
-def choose_designs(
-    checked: CheckedSpace, strategy: Strategy, count: int | None, seed: int
-) -> Choice:
+def choose_designs(checked: SweptSpace, strategy: Strategy, count: int | None, seed: int) -> Choice:
     """The designs to explore.
 
     Args:
@@ -80,7 +78,7 @@ def choose_designs(
         InputError: where there are too many designs, none meets the constraints, or an expression
             has no value or one that its field does not take; where Optuna is not installed.
     """
-    most, size = _checked_count(checked, strategy, count), checked.space.size
+    most, size = _checked_count(checked, strategy, count), checked.settings.space.size
     if strategy in (Strategy.NSGA2, Strategy.TPE):
         return SampledDesigns(checked, Sampler(strategy), min(most, size), seed)
     is_random = strategy is Strategy.RANDOM
@@ -92,9 +90,9 @@ def choose_designs(
     return ChosenDesigns(chosen, sieve.tried - len(chosen))
 
 
-def _checked_count(checked: CheckedSpace, strategy: Strategy, count: int | None) -> int:
+def _checked_count(checked: SweptSpace, strategy: Strategy, count: int | None) -> int:
     """How many designs are wanted."""
-    size = checked.space.size
+    size = checked.settings.space.size
     if strategy is not Strategy.GRID:
         if count is None:
             expected = f"one, with the strategy {strategy}"
@@ -106,7 +104,7 @@ def _checked_count(checked: CheckedSpace, strategy: Strategy, count: int | None)
         hint = "it is for other strategies; a grid has all designs"
         raise InputError.conflict("designs", "the strategy grid", hint)
     if size > MOST_DESIGNS:
-        where = checked.located.error("parameters", "", "").where
+        where = checked.settings.located.error("parameters", "", "").where
         found = f"a grid of {size:,} designs"
         expected = f"at most {MOST_DESIGNS:,}, or the strategy random with a number of designs"
         raise InputError(where, found, expected)

@@ -1,6 +1,6 @@
 """Explores designs on the workers of a Dask cluster, which hands out what dead workers had in hand.
 
-Each task carries the space and the plan, which a worker reads once, and one design. Clusters are
+Each task carries the method, which a worker reads once, and one design. Clusters are
 started with Dask's own tools: docs/clusters.md.
 """
 
@@ -17,15 +17,14 @@ from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
+from threading import Event
 from typing import Final, NamedTuple, Protocol, cast
 
 from nestmap.model import InputError
 from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.result import DesignResult
-from nestmap.pipeline.explore.plan import SearchPlan
-from nestmap.pipeline.sweep.checked_space import CheckedSpace
 from nestmap.pipeline.sweep.explore_designs import ExploreDesigns
-from nestmap.pipeline.sweep.explorer import design_explorer
+from nestmap.pipeline.sweep.method import SweepMethod
 from nestmap.pipeline.sweep.place import DaskScheduler
 from nestmap.pipeline.util.extras import check_installed
 
@@ -85,9 +84,7 @@ class _InHand(NamedTuple):
 
 
 @contextmanager
-def dask_explorer(
-    checked: CheckedSpace, plan: SearchPlan, place: DaskScheduler
-) -> Generator[ExploreDesigns]:
+def dask_explorer(method: SweepMethod, place: DaskScheduler) -> Generator[ExploreDesigns]:
     """Explores designs on the workers of a cluster.
 
     Raises:
@@ -96,7 +93,7 @@ def dask_explorer(
     """
     check_installed(f"on {place}", ("distributed",), "cluster")
     dask = cast(_Distributed, import_module("distributed"))
-    job = pickle.dumps((checked, plan))
+    job = pickle.dumps(method)
     with _without_log():
         client = _connected(dask, place)
         try:
@@ -210,8 +207,7 @@ def _version() -> str:
 @lru_cache(maxsize=2)
 def _explorer_of(job: bytes) -> Callable[[Design], DesignResult]:
     """What a worker explores, read once."""
-    checked, plan = cast("tuple[CheckedSpace, SearchPlan]", pickle.loads(job))
-    return design_explorer(checked, plan)
+    return cast("SweepMethod", pickle.loads(job)).explorer(Event())
 
 
 def _explore(job: bytes, design: Design) -> DesignResult:

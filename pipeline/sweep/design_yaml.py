@@ -6,13 +6,11 @@ from typing import Final
 
 import yaml
 
-from nestmap.model import MappingConstraints
 from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.result import DesignResult
 from nestmap.model.design_space.space import Description, DesignSpace
 from nestmap.pipeline.frontend.yaml.design_space import LocatedSpace
-from nestmap.pipeline.sweep.checked_space import CheckedSpace, find_fields
-from nestmap.pipeline.sweep.field_path import copied
+from nestmap.pipeline.sweep.design_settings import design_settings
 
 _NO_WRAPPING: Final = 10**6
 
@@ -21,9 +19,7 @@ def design_yaml(
     space: DesignSpace, base: Description, static_energy: bool, design: DesignResult
 ) -> str:
     """The description of a design's accelerator as the text of a YAML file."""
-    located = LocatedSpace(space, {})
-    fields = find_fields(located, copied(base.values))
-    made = CheckedSpace(located, base, fields, (), MappingConstraints())
+    made = design_settings(LocatedSpace(space, {}), base)
     tree = made.description(Design(design.number, design.parameters))
     if static_energy:
         tree["static_energy"] = True

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias, cast
 
 from nestmap.model.errors import shortened, suggestion
 from nestmap.pipeline.frontend.yaml.field_schema import ITEM, KEY, Need, Section
-from nestmap.pipeline.frontend.yaml.formats import PARTS, FileFormat
+from nestmap.pipeline.sweep.base_format import sections_of
 
 Tree: TypeAlias = "dict[str, Tree] | list[Tree] | str | int | float | bool | None"
 """A value of a description."""
@@ -30,20 +30,22 @@ class PathError(Exception):
         super().__init__(f"{found}; expected {expected}")
 
 
-def find_field(tree: Tree, path: str) -> Steps:
+def find_field(tree: dict[str, Tree], path: str) -> Steps:
     """The steps of a path such as ``memories.sram.ports[0].bandwidth_max``.
 
-    The field need not be there if descriptions may have it at this place. Names with dots are
-    matched as a whole.
+    The keys of a mapping by number are texts: ``cores.0.technology``. The field need not be there
+    if descriptions may have it at this place. Names with dots are matched as a whole.
 
     Raises:
         PathError: if there is no such field, or it is a list or a mapping.
     """
     steps: list[str | int] = []
     at: tuple[str, ...] = ()
-    value, rest = tree, path
+    sections = sections_of(tree)
+    value: Tree = tree
+    rest = path
     while rest:
-        step, rest = _step(value, rest, path, at)
+        step, rest = _step(value, rest, path, _fields_at(at, sections))
         steps.append(step)
         at = (*at, step if isinstance(step, str) else ITEM)
         value = _child(value, step)
@@ -74,8 +76,17 @@ def put_value(tree: Tree, steps: Steps, value: Tree) -> None:
             raise AssertionError(steps)
 
 
-def _step(value: Tree, rest: str, path: str, at: tuple[str, ...]) -> tuple[str | int, str]:
-    """The next step of a path, and what is left of it."""
+def remove_value(tree: Tree, steps: Steps) -> None:
+    """Removes a field of a mapping that has it."""
+    match value_at(tree, steps[:-1]), steps[-1]:
+        case dict() as fields, str() as name:
+            del fields[name]
+        case _:
+            raise AssertionError(steps)
+
+
+def _step(value: Tree, rest: str, path: str, fields: Sequence[str]) -> tuple[str | int, str]:
+    """The next step of a path, and what is left of it; ``fields`` may be at this place."""
     if isinstance(value, list):
         match = _ITEM.match(rest)
         if match is None or int(match[1]) >= len(value):
@@ -84,7 +95,7 @@ def _step(value: Tree, rest: str, path: str, at: tuple[str, ...]) -> tuple[str |
         return int(match[1]), _after(rest[match.end() :], path)
     if not isinstance(value, dict):
         raise PathError(f"{path}, which goes on after a value", path[: -len(rest) - 1])
-    known = dict.fromkeys((*value, *_fields_at(at)))
+    known = dict.fromkeys((*value, *fields))
     fitting = [name for name in known if re.match(re.escape(name) + r"($|[.\[])", rest)]
     if not fitting:
         word = cast("re.Match[str]", _WORD.match(rest))[0]
@@ -108,9 +119,8 @@ def _child(value: Tree, step: str | int) -> Tree:
     return value.get(step) if isinstance(value, dict) and isinstance(step, str) else None
 
 
-def _fields_at(at: tuple[str, ...]) -> list[str]:
+def _fields_at(at: tuple[str, ...], sections: Sequence[Section]) -> list[str]:
     """The fields that descriptions may have at a place."""
-    sections = [x for x in PARTS[FileFormat.ACCELERATOR] if isinstance(x, Section)]
     return [
         field.name
         for section in sections

@@ -1,6 +1,6 @@
 """Explores designs in worker processes of this machine, which may be killed.
 
-Each worker gets the space and the plan once, then designs one by one. A design whose worker ends is
+Each worker gets the method once, then designs one by one. A design whose worker ends is
 explored again. Workers end with this process, however it ends.
 """
 
@@ -16,7 +16,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
-from threading import Thread
+from threading import Event, Thread
 from typing import Final, NamedTuple, final
 
 from nestmap.costmodel.evaluate_rows import is_compiled_before
@@ -24,10 +24,8 @@ from nestmap.costmodel.kernel.cache import cache_base
 from nestmap.model import InputError
 from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.result import DesignResult
-from nestmap.pipeline.explore.plan import SearchPlan
-from nestmap.pipeline.sweep.checked_space import CheckedSpace
 from nestmap.pipeline.sweep.explore_designs import ExploreDesigns
-from nestmap.pipeline.sweep.explorer import design_explorer
+from nestmap.pipeline.sweep.method import SweepMethod
 from nestmap.store.connection.interrupts import defer_interrupts
 
 AHEAD: Final = 2
@@ -38,13 +36,11 @@ MOST_ENDED: Final = 3
 
 
 @contextmanager
-def process_explorer(
-    checked: CheckedSpace, plan: SearchPlan, processes: int
-) -> Generator[ExploreDesigns]:
+def process_explorer(method: SweepMethod, processes: int) -> Generator[ExploreDesigns]:
     """Explores designs in so many processes, each with one thread; they end with the block."""
     cache_base()  # says where kernels are cached; workers say nothing
-    pool = _Pool(pickle.dumps((checked, plan)), processes)
-    alone = design_explorer(checked, plan)
+    pool = _Pool(pickle.dumps(method), processes)
+    alone = method.explorer(Event())
     try:
         yield lambda designs: _explored(pool, alone, designs)
     except BaseException:
@@ -147,8 +143,8 @@ def _begin(job: bytes, ending: Connection) -> None:
     """Prepares a worker."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that waits for us
     Thread(target=_end_with, args=(ending,), daemon=True).start()
-    checked, plan = pickle.loads(job)
-    _Worker.explore = design_explorer(checked, plan)
+    method: SweepMethod = pickle.loads(job)
+    _Worker.explore = method.explorer(Event())
 
 
 def _end_with(ending: Connection) -> None:

@@ -7,47 +7,52 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from nestmap.costmodel.version import VERSION as COST_MODEL_VERSION
 from nestmap.model import Frozen, MappingConstraints, StoreError, Workload
 from nestmap.model.design_space.space import Description, DesignSpace
+from nestmap.model.multicore.core_constraints import CoreMapping
 from nestmap.model.units import Count
 from nestmap.pipeline.explore.keys import key_of
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.frontend.yaml.design_space import LocatedSpace
-from nestmap.pipeline.sweep.checked_space import CheckedSpace, find_fields
+from nestmap.pipeline.multicore.plan import StreamPlan
+from nestmap.pipeline.sweep.checked_cores import CheckedCores
+from nestmap.pipeline.sweep.checked_space import CheckedSpace
 from nestmap.pipeline.sweep.choice import Choice, choose_designs
-from nestmap.pipeline.sweep.field_path import copied
+from nestmap.pipeline.sweep.design_settings import design_settings
+from nestmap.pipeline.sweep.method import SweepMethod
+from nestmap.pipeline.sweep.one_core import OneCore
 from nestmap.pipeline.sweep.options import ChoiceOptions, Strategy
+from nestmap.pipeline.sweep.several_cores import SeveralCores
 from nestmap.pipeline.util.provenance import command_line
-from nestmap.search.version import VERSION as SEARCH_VERSION
 from nestmap.store import SweepInfo, SweepRecord
 
 _TAG_DIGITS = 12
 
 
 class SweepJob(NamedTuple):
-    """What a sweep explores: the space, the designs chosen and how, how to search each."""
+    """What a sweep explores: the designs chosen and how, how each is explored."""
 
-    checked: CheckedSpace
+    method: SweepMethod
     choice: Choice
     options: ChoiceOptions
-    plan: SearchPlan
 
 
 class SweepQuestion(Frozen, frozen=True):
     """What a sweep asks, with its inputs read.
 
-    ``base``, ``networks`` and ``constraints`` are those that the space names; ``plan`` searches
-    each design. The designs are chosen by ``strategy``, ``designs`` of them, unless it is all, as
-    ``design_seed`` determines.
+    ``base`` and ``networks`` are those that the space names; ``plan`` explores each design. With a
+    plan for a single core, ``constraints`` are those of the mapping that the space names, otherwise
+    ``allocations``. The designs are chosen by ``strategy``, ``designs`` of them, unless it is all,
+    as ``design_seed`` determines.
     """
 
     space: DesignSpace
     base: Description
     networks: tuple[Workload, ...]
-    constraints: MappingConstraints
+    constraints: MappingConstraints = MappingConstraints()
+    allocations: CoreMapping = CoreMapping()
     static_energy: bool
-    plan: SearchPlan
+    plan: SearchPlan | StreamPlan
     strategy: Strategy
     designs: Count | None
     design_seed: Count
@@ -55,14 +60,15 @@ class SweepQuestion(Frozen, frozen=True):
     @classmethod
     def of(cls, job: SweepJob) -> SweepQuestion:
         """The question of a job."""
-        checked, options = job.checked, job.options
+        checked, options = job.method.checked, job.options
         return cls(
-            space=checked.space,
-            base=checked.base,
+            space=checked.settings.space,
+            base=checked.settings.base,
             networks=checked.networks,
-            constraints=checked.constraints,
-            static_energy=checked.static_energy,
-            plan=job.plan,
+            constraints=job.method.constraints,
+            allocations=job.method.allocations,
+            static_energy=job.method.static_energy,
+            plan=job.method.plan,
             strategy=Strategy(options.strategy),
             designs=options.designs,
             design_seed=options.design_seed,
@@ -84,12 +90,13 @@ class SweepQuestion(Frozen, frozen=True):
             ) from None
 
     @property
-    def checked(self) -> CheckedSpace:
-        """The space with its inputs, as it was checked when the sweep was started."""
-        located = LocatedSpace(self.space, {})
-        fields = find_fields(located, copied(self.base.values))
-        return CheckedSpace(
-            located, self.base, fields, self.networks, self.constraints, self.static_energy
+    def method(self) -> SweepMethod:
+        """How designs are explored, with what was read and checked when the sweep was started."""
+        settings = design_settings(LocatedSpace(self.space, {}), self.base)
+        if isinstance(self.plan, StreamPlan):
+            return SeveralCores(CheckedCores(settings, self.networks, self.allocations), self.plan)
+        return OneCore(
+            CheckedSpace(settings, self.networks, self.constraints, self.static_energy), self.plan
         )
 
     @property
@@ -99,24 +106,24 @@ class SweepQuestion(Frozen, frozen=True):
         Raises:
             InputError: where Optuna is missing.
         """
-        checked = self.checked
+        method = self.method
         options = ChoiceOptions(
             strategy=self.strategy, designs=self.designs, design_seed=self.design_seed
         )
-        choice = choose_designs(checked, self.strategy, self.designs, self.design_seed)
-        return SweepJob(checked, choice, options, self.plan)
+        choice = choose_designs(method.checked, self.strategy, self.designs, self.design_seed)
+        return SweepJob(method, choice, options)
 
 
 def sweep_info(job: SweepJob) -> SweepInfo:
     """The information that is recorded when a sweep starts."""
-    question, space = SweepQuestion.of(job), job.checked.space
-    methods = tuple(_method(question, network) for network in question.networks)
+    question, space = SweepQuestion.of(job), job.method.checked.settings.space
+    methods = tuple(job.method.key(network) for network in question.networks)
     return SweepInfo(
         key=_key(question, methods),
         name=space.name,
         command=command_line(),
         version=version("nestmap"),
-        objective=job.plan.objective,
+        objective=job.method.objective,
         objectives=tuple(map(str, space.objectives)),
         aggregate=space.aggregate,
         methods=methods,
@@ -128,22 +135,6 @@ def sweep_info(job: SweepJob) -> SweepInfo:
 def key_tag(key: str) -> str:
     """The beginning of a sweep's key, which is a tag of its runs."""
     return key[:_TAG_DIGITS]
-
-
-def _method(question: SweepQuestion, network: Workload) -> str:
-    """Identifies what a network costs on an accelerator: equal methods, equal figures."""
-    plan = question.plan
-    return key_of(
-        [
-            "network",
-            network.content_hash,
-            question.constraints.content_hash,
-            type(plan.search).__name__,
-            plan.model_dump_json(exclude={"search": {"workers"}}),
-            COST_MODEL_VERSION,
-            SEARCH_VERSION,
-        ]
-    )
 
 
 def _key(question: SweepQuestion, methods: tuple[str, ...]) -> str:

@@ -9,7 +9,7 @@ from nestmap.model import Recording, RecordMode
 from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.result import DesignResult
 from nestmap.pipeline.sweep.explore_designs import ExploreDesigns
-from nestmap.pipeline.sweep.explorer import TAG, recording_explorer
+from nestmap.pipeline.sweep.method import TAG
 from nestmap.pipeline.sweep.question import SweepJob, key_tag
 from nestmap.store import Store
 
@@ -27,8 +27,8 @@ def run_recorder(
     by default the front of each search is recorded.
     """
     kept = recording or Recording(record=RecordMode.BEST)
-    tags = (f"{TAG}{job.checked.space.name}", key_tag(key))
-    return recording_explorer(job.checked, job.plan, store, kept, tags)
+    tags = (f"{TAG}{job.method.checked.settings.space.name}", key_tag(key))
+    return job.method.recorder(store, kept, tags)
 
 
 def record_missing_runs(
@@ -41,7 +41,7 @@ def record_missing_runs(
     """
     asked = [x for x in designs if x.is_feasible]
     known = {(str(x["accelerator"]), str(x["workload"])) for x in _rows(store, key)}
-    networks = [x.content_hash for x in job.checked.networks]
+    networks = [x.content_hash for x in job.method.checked.networks]
     for design in asked:
         machine = str(design.accelerator)
         if any((machine, network) not in known for network in networks):

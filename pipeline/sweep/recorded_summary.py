@@ -18,6 +18,7 @@ from nestmap.pipeline.analysis.sweep.designs_view import (
     ParameterColumn,
     parameter_column,
 )
+from nestmap.pipeline.sweep.base_format import is_multicore
 from nestmap.pipeline.sweep.question import SweepQuestion
 from nestmap.pipeline.sweep.summary import Reason, SweepSummary
 from nestmap.store import Store, SweepRecord
@@ -57,6 +58,7 @@ def read_summary(name: str, store: Store) -> SweepSummary:
     return SweepSummary(
         space=question.space,
         objective=question.plan.objective,
+        is_scheduled=is_multicore(question.base.values),
         designs=sweep.state.designs,
         rejected=sweep.state.rejected or 0,
         front=store.sweep_designs(sweep, sweep.state.front),

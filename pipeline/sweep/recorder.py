@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Final, final
 
-from nestmap.costmodel.area_leakage import total_area
-from nestmap.model import Accelerator, InputError, StoreError
+from nestmap.model import InputError, StoreError
 from nestmap.model.base import copy_with
 from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.result import DesignResult, NetworkFigures
-from nestmap.pipeline.sweep.checked_space import CheckedSpace
 from nestmap.pipeline.sweep.explore_designs import ExploreDesigns
 from nestmap.pipeline.sweep.front import Figures, Front, figures_of
+from nestmap.pipeline.sweep.swept_space import MachineFigures, SweptSpace
 from nestmap.store import RecordedSweep
 
 _READ: Final = 10_000
@@ -34,7 +33,7 @@ class SweepRecorder:
     either.
     """
 
-    checked: CheckedSpace
+    checked: SweptSpace
     sweep: RecordedSweep
     position: int = field(default=0, init=False)
     front: Front = field(default_factory=Front, init=False)
@@ -82,7 +81,7 @@ class SweepRecorder:
 
     def _count(self, result: DesignResult) -> Figures | None:
         """The values of a design's objectives, which are compared with the front."""
-        figures = figures_of(result, self.checked.space.objectives)
+        figures = figures_of(result, self.checked.settings.space.objectives)
         self.front.add(figures, self.position)
         self.position += 1
         return figures
@@ -117,24 +116,24 @@ class SweepRecorder:
 
     def _known(self, designs: Sequence[Design]) -> dict[int, DesignResult]:
         """The designs whose figures other sweeps have found, by number."""
-        made = {x: accelerator for x in designs if (accelerator := self._accelerator(x))}
-        figures = self.sweep.known_figures([x.content_hash for x in made.values()])
+        made = {x: machine for x in designs if (machine := self._machine(x))}
+        figures = self.sweep.known_figures([x.accelerator for x in made.values()])
         return {
-            design.number: self._result(design, accelerator, figures[accelerator.content_hash])
-            for design, accelerator in made.items()
-            if len(figures.get(accelerator.content_hash, ())) == len(self.checked.networks)
+            design.number: self._result(design, machine, figures[machine.accelerator])
+            for design, machine in made.items()
+            if len(figures.get(machine.accelerator, ())) == len(self.checked.networks)
         }
 
-    def _accelerator(self, design: Design) -> Accelerator | None:
+    def _machine(self, design: Design) -> MachineFigures | None:
         try:
-            return self.checked.accelerator(design)
+            return self.checked.figures(design)
         except InputError:  # it gets a row with the reason
             return None
 
     def _result(
-        self, design: Design, accelerator: Accelerator, figures: dict[int, NetworkFigures]
+        self, design: Design, machine: MachineFigures, figures: dict[int, NetworkFigures]
     ) -> DesignResult:
-        space = self.checked.space
+        space = self.checked.settings.space
         networks = (
             copy_with(figures[place], {"network": entry.name, "weight": entry.weight})
             for place, entry in enumerate(space.networks)
@@ -143,8 +142,8 @@ class SweepRecorder:
             aggregate=space.aggregate,
             number=design.number,
             parameters=design.parameters,
-            accelerator=accelerator.content_hash,
-            area=total_area(accelerator),
+            accelerator=machine.accelerator,
+            area=machine.area,
             networks=tuple(networks),
         )
         return result.with_objectives(space.objectives)

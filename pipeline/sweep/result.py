@@ -14,6 +14,7 @@ from nestmap.model.design_space.space import Description, DesignSpace
 from nestmap.model.errors import suggestion
 from nestmap.model.units import Count
 from nestmap.pipeline.analysis.sweep.designs_view import DesignsView
+from nestmap.pipeline.sweep.base_format import is_multicore
 from nestmap.pipeline.sweep.design_yaml import design_yaml
 from nestmap.pipeline.sweep.front import Front, figures_of
 from nestmap.pipeline.sweep.result_view import view_of
@@ -27,8 +28,8 @@ class SweepResult(Frozen, frozen=True):
     """The designs of a sweep, in the order in which they were chosen.
 
     ``rejected`` counts the designs that were tried and do not meet the constraints; ``objective``
-    is what the mapping of each layer minimizes; ``base`` is the description of the base
-    accelerator.
+    is what the mapping of each layer, or the schedule of each network, minimizes; ``base`` is the
+    description of the base accelerator.
     """
 
     space: DesignSpace
@@ -102,7 +103,8 @@ class SweepResult(Frozen, frozen=True):
     def accelerator_yaml(self, design: DesignResult) -> str:
         """The description of a design's accelerator as the text of a YAML file.
 
-        Without a mapping, ``nestmap explore`` finds the same figures on it.
+        Without a mapping, ``nestmap explore`` finds the same figures on it; on several cores,
+        ``nestmap stream`` with the plan of the sweep.
         """
         return design_yaml(self.space, self.base, self.static_energy, design)
 
@@ -121,6 +123,7 @@ class SweepResult(Frozen, frozen=True):
         return SweepSummary(
             space=self.space,
             objective=self.objective,
+            is_scheduled=is_multicore(self.base.values),
             designs=len(self.designs),
             rejected=self.rejected,
             front=self.front,

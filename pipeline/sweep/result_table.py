@@ -71,9 +71,10 @@ def notes(result: SweepSummary) -> Iterator[str]:
     """How many designs there are, on the front and without figures, and why."""
     designs = f"{count(result.designs)} design{'s' * (result.designs != 1)}"
     of = "" if result.designs == result.space.size else f" of {count(result.space.size)}"
+    how = "network is scheduled" if result.is_scheduled else "layer is mapped"
     yield (
-        f"{designs}{of} explored, {count(len(result.front))} on the front; each layer is mapped "
-        f"for {result.objective}."
+        f"{designs}{of} explored, {count(len(result.front))} on the front; each {how} for "
+        f"{result.objective}."
     )
     if result.rejected:
         yield f"{count(result.rejected)} more do not meet the constraints."

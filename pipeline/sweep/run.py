@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, final
 
@@ -12,14 +12,13 @@ from nestmap.model import InputError, Recording
 from nestmap.model.design_space.result import DesignResult
 from nestmap.model.design_space.space import DesignSpace
 from nestmap.pipeline.explore.choices import member_by_name
-from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.sweep.explore_designs import ExploreDesigns
-from nestmap.pipeline.sweep.explorer import unrecorded_explorer
 from nestmap.pipeline.sweep.front import Front, figures_of
 from nestmap.pipeline.sweep.options import RecordedRuns, RunsName
 from nestmap.pipeline.sweep.place import LocalProcesses, Place, parse_place
 from nestmap.pipeline.sweep.question import SweepJob, sweep_info
 from nestmap.pipeline.sweep.result import SweepResult
+from nestmap.pipeline.sweep.thread_explorer import thread_explorer
 from nestmap.search.parallel import available_workers
 
 if TYPE_CHECKING:
@@ -83,7 +82,7 @@ def run_sweep(
         InputError: where ``on`` is invalid or excludes another argument, or its processes end.
         StoreError: where the store cannot be written.
     """
-    observed = _Observed(job.checked.space, progress)
+    observed = _Observed(job.method.checked.settings.space, progress)
     where, _ = execution.place, execution.recorded_runs
     if execution.store is not None:
         return _recorded(job, execution, observed)
@@ -94,12 +93,12 @@ def run_sweep(
 def sweep_result(job: SweepJob, designs: Iterator[DesignResult]) -> SweepResult:
     """The result of a job with these designs."""
     return SweepResult(
-        space=job.checked.space,
-        base=job.checked.base,
-        objective=job.plan.objective,
+        space=job.method.checked.settings.space,
+        base=job.method.checked.settings.base,
+        objective=job.method.objective,
         designs=tuple(designs),
         rejected=job.choice.rejected,
-        static_energy=job.checked.static_energy,
+        static_energy=job.method.static_energy,
     )
 
 
@@ -118,7 +117,7 @@ def _recorded(job: SweepJob, execution: Execution, observed: _Observed) -> Sweep
         everywhere = _explorer(job, execution.place, execution.workers)
         with (
             one_by_one if runs is RecordedRuns.ALL else everywhere as explore,
-            SweepRecorder(job.checked, store.start_sweep(info)) as recorder,
+            SweepRecorder(job.method.checked, store.start_sweep(info)) as recorder,
         ):
             rows = job.choice.explored(recorder.recording(explore))
             found = sweep_result(job, observed(rows, job.choice.most))
@@ -133,18 +132,18 @@ def _explorer(
     job: SweepJob, place: Place | None, workers: int | None
 ) -> AbstractContextManager[ExploreDesigns]:
     """Explores several designs at a time, each with one thread."""
-    plan = job.plan.with_options(SearchOptions(workers=1))
+    method = job.method.on_one_thread()
     if place is None:
         count = available_workers() if workers is None else workers
-        return nullcontext(unrecorded_explorer(job.checked, plan, count))
-    checked = replace(job.checked, store=None)  # another process cannot share it
+        return nullcontext(thread_explorer(method, count))
+    method = method.without_store()
     if isinstance(place, LocalProcesses):
         from nestmap.pipeline.sweep.processes import process_explorer  # noqa: PLC0415 (rarely used)
 
-        return process_explorer(checked, plan, place.processes)
+        return process_explorer(method, place.processes)
     from nestmap.pipeline.sweep.dask_cluster import dask_explorer  # noqa: PLC0415 (rarely used)
 
-    return dask_explorer(checked, plan, place)
+    return dask_explorer(method, place)
 
 
 @final

@@ -18,11 +18,11 @@ from nestmap.model import InputError
 from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.parameters import Parameter
 from nestmap.model.design_space.result import DesignResult
-from nestmap.pipeline.sweep.checked_space import CheckedSpace
 from nestmap.pipeline.sweep.constraint_sieve import ConstraintSieve
 from nestmap.pipeline.sweep.explore_designs import ExploreDesigns
 from nestmap.pipeline.sweep.front import Figures, figures_of
 from nestmap.pipeline.sweep.random_order import shuffled
+from nestmap.pipeline.sweep.swept_space import SweptSpace
 from nestmap.pipeline.util.extras import check_installed
 from nestmap.pipeline.util.quiet_optuna import quiet_optuna
 
@@ -86,7 +86,7 @@ class SampledDesigns:
         InputError: where Optuna is not installed.
     """
 
-    checked: CheckedSpace
+    checked: SweptSpace
     sampler: Sampler
     most: int
     seed: int
@@ -125,7 +125,7 @@ _Batch: TypeAlias = "dict[Design, Trial | None]"
 class _Asking:
     """A study of Optuna, and what it has been told."""
 
-    checked: CheckedSpace
+    checked: SweptSpace
     study: Study
     distributions: dict[str, BaseDistribution]
     random: Iterator[int]
@@ -133,11 +133,11 @@ class _Asking:
     known: Known = field(default_factory=Known)
 
     @staticmethod
-    def of(checked: CheckedSpace, sampler: Sampler, seed: int) -> _Asking:
+    def of(checked: SweptSpace, sampler: Sampler, seed: int) -> _Asking:
         """A new study of the space."""
         from optuna.study import StudyDirection, create_study  # noqa: PLC0415 (optional, slow)
 
-        space = checked.space
+        space = checked.settings.space
         with quiet_optuna():
             study = create_study(
                 sampler=sampler.make(seed),
@@ -152,7 +152,7 @@ class _Asking:
         """The next designs that meet the constraints, each for the first time; none at the end."""
         batch: _Batch = {}
         for _ in range(MOST_REPEATS * count):
-            if len(batch) == count or len(self.known) == self.checked.space.size:
+            if len(batch) == count or len(self.known) == self.checked.settings.space.size:
                 break
             self._ask(batch)
         while len(batch) < count:
@@ -182,7 +182,7 @@ class _Asking:
         """The design, unless it does not meet the constraints; without figures for now."""
         self.known[number] = None
         try:
-            design = self.checked.design(number)
+            design = self.checked.settings.design(number)
             return design if self.sieve.lets_pass(design) else None
         except InputError:  # an expression has no value
             return None
@@ -190,14 +190,14 @@ class _Asking:
     def _number(self, trial: Trial) -> int:
         """The number of the design that a trial stands for."""
         number = 0
-        for parameter in self.checked.space.free:
+        for parameter in self.checked.settings.space.free:
             place: int = trial.params.get(parameter.name, 0)
             number = number * len(parameter.values) + place
         return number
 
     def tell(self, trial: Trial | None, result: DesignResult) -> None:
         """Tells the sampler what a design of a batch costs; of one by chance, too."""
-        figures = figures_of(result, self.checked.space.objectives)
+        figures = figures_of(result, self.checked.settings.space.objectives)
         self.known[result.number] = figures
         if trial is None:
             with quiet_optuna():
@@ -207,7 +207,7 @@ class _Asking:
 
     def _places(self, number: int) -> dict[str, int]:
         places: dict[str, int] = {}
-        for parameter in reversed(self.checked.space.free):
+        for parameter in reversed(self.checked.settings.space.free):
             number, place = divmod(number, len(parameter.values))
             if len(parameter.values) > 1:
                 places[parameter.name] = place

@@ -43,14 +43,14 @@ def write_multicore_accelerator(
 
 
 def _accelerator_row(key: str, machine: MultiCoreAccelerator) -> Row:
-    from nestmap.costmodel.area_leakage import total_area  # noqa: PLC0415 (imports the JIT)
+    from nestmap.costmodel.core_areas import chip_area  # noqa: PLC0415 (imports the JIT)
 
     return {
         "hash": key,
         "name": machine.name,
         "cores": len(machine.cores),
         "units": sum(core.accelerator.array.units for core in machine.compute_cores),
-        "area": sum(total_area(core.accelerator) for core in machine.compute_cores),
+        "area": chip_area(machine),
         "json": machine.model_dump_json(),
     }
 

@@ -32,6 +32,7 @@ from nestmap.pipeline.frontend.yaml.hardware.accelerator import ACCELERATOR, par
 from nestmap.pipeline.frontend.yaml.hardware.array import ARRAY, IMC_ARRAY
 from nestmap.pipeline.frontend.yaml.hardware.compression import COMPRESSION
 from nestmap.pipeline.frontend.yaml.hardware.connections import CONNECTION, CORE_PAIRS
+from nestmap.pipeline.frontend.yaml.hardware.copies import COPIES
 from nestmap.pipeline.frontend.yaml.hardware.core import (
     CORE,
     STORAGE_CORE,
@@ -108,7 +109,7 @@ FORMATS: Final = (
         "it. Each core has a file, or stands in this one.",
         _EXAMPLES / "multicore.yaml",
         parse_multicore,
-        (MULTICORE, CORES, CONNECTION, SHARED, COORDINATES),
+        (MULTICORE, CORES, CONNECTION, SHARED, COORDINATES, COPIES),
         Origin.STREAM,
     ),
     Format(

@@ -100,14 +100,14 @@ def test_the_table_names_designs_of_the_space(full: dict[str, object]) -> None:
     checked = check_space(located_space(SPACE))
     chosen = choose_designs(checked, Strategy.GRID, None, 0)
     assert isinstance(chosen, ChosenDesigns)
-    assert f"Of {checked.space.size} designs, {len(chosen.designs)} fill the area." in page
+    assert f"Of {checked.settings.space.size} designs, {len(chosen.designs)} fill the area." in page
     known = {x.number: x for x in chosen.designs}
     rows = ROW.findall(page)
     assert len(rows) == 5
     for number, tall, wide, weights, activations, area, _ in rows:
         design = known[int(number)]
         assert list(design.values.values()) == list(map(int, (tall, wide, weights, activations)))
-        quantities = checked.quantities(checked.accelerator(design))
+        quantities = checked.quantities(design)
         assert quantities["area"] == pytest.approx(float(area), abs=0.005)
 
 

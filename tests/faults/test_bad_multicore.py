@@ -97,6 +97,14 @@ FAULTS: Final = (
         "1",
         "one of 0, 2",
     ),
+    Fault(
+        "bandwidth: 32", "bandwidth: 32, columns: 2", f"{LINK}.columns", "columns", "only a mesh"
+    ),
+    Fault("{type: link", "{type: mesh", LINK, "no columns", "the field columns, in a mesh"),
+    Fault("type: link,", "type: mesh, columns: 0,", f"{LINK}.columns", "0", "at least 1"),
+    Fault("machine\n", "machine\ncopies: {0: 0}\n", "2: copies.0", "0", "1 to 1024"),
+    Fault("machine\n", "machine\ncopies: {3: 2}\n", "2: copies.3", "core 3", "one of 0, 1, 2"),
+    Fault("machine\n", "machine\ncopies: {9: 2}\n", "2: copies.9", "core 9", "on the chip"),
     Fault("bandwidth: 32", "bandwith: 32", f"{LINK}.bandwith", "unknown field", "bandwidth (one"),
     Fault("per_bit: 2", "per_bit: .nan", "19: core_connectivity[1].energy_per_bit", ".nan", "pJ"),
     Fault(

@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Annotated, ClassVar, Literal, final
 
 from nestmap.pipeline.cli.options.common import OUTPUT, SEARCH, StaticEnergy, Strict
+from nestmap.pipeline.cli.options.multicore import SplitArguments
 from nestmap.pipeline.explore.options import EveryName, ObjectiveName, SearchName
+from nestmap.pipeline.multicore.options import AllocationOptions
 from nestmap.pipeline.sweep.options import ChoiceOptions, RunsName
 from nestmap.pipeline.util.option import Option
 
@@ -47,14 +49,17 @@ class SweepSearchOptions:
     objective: Annotated[
         ObjectiveName | None,
         Option(
-            help="Objective to minimize for each layer. Default: what the first objective of the "
-            "space needs that is not the area, or energy; of an expression of energy and latency "
-            "the energy-delay product."
+            help="Objective to minimize for each layer, or for the schedule of each network on "
+            "several cores. Default: what the first objective of the space needs that is not the "
+            "area, or energy; of an expression of energy and latency the energy-delay product."
         ),
     ] = None
     search: Annotated[
         SearchName | None,
-        Option(help="How to search for temporal mappings, as in nestmap explore. Default: exact."),
+        Option(
+            help="How to search for temporal mappings, as in nestmap explore. Default: exact; on "
+            "several cores loma, as in nestmap stream."
+        ),
     ] = None
     time_limit: Annotated[
         float | None,
@@ -135,7 +140,8 @@ class SweepFileOptions:
         Path | None,
         Option(
             help="Write the accelerators of the front to this folder, a YAML file for each design: "
-            "NUMBER.yaml, which nestmap explore reads.",
+            "NUMBER.yaml, which nestmap explore reads, or nestmap stream those with several "
+            "cores.",
             metavar="DIR",
         ),
     ] = None
@@ -167,5 +173,7 @@ class SweepOptions:
     strict: Strict = False
     choice: ChoiceOptions
     search: SweepSearchOptions
+    split: SplitArguments
+    allocation: AllocationOptions
     static_energy: StaticEnergy = False
     files: SweepFileOptions

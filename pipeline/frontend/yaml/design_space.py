@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeVar, final
+from typing import Final, TypeVar, cast, final
 
 from pydantic import ValidationError
 
@@ -23,7 +23,7 @@ from nestmap.pipeline.frontend.given import FieldValues
 from nestmap.pipeline.frontend.yaml.design_space_networks import NETWORKS_FIELD, read_network
 from nestmap.pipeline.frontend.yaml.design_space_objectives import OBJECTIVES_FIELD, read_objective
 from nestmap.pipeline.frontend.yaml.design_space_parameters import PARAMETERS_FIELD, read_parameter
-from nestmap.pipeline.frontend.yaml.design_space_values import plain_values, read_expression
+from nestmap.pipeline.frontend.yaml.design_space_values import read_expression
 from nestmap.pipeline.frontend.yaml.field_schema import (
     Entries,
     Field,
@@ -32,8 +32,10 @@ from nestmap.pipeline.frontend.yaml.field_schema import (
     Section,
     one_of,
 )
+from nestmap.pipeline.frontend.yaml.hardware.multicore import CORES
 from nestmap.pipeline.frontend.yaml.load import read_source
 from nestmap.pipeline.frontend.yaml.located_node import Node
+from nestmap.pipeline.frontend.yaml.plain_values import plain_values
 
 M = TypeVar("M")
 
@@ -42,17 +44,19 @@ _NAME: Final = Field(
 )
 _ACCELERATOR: Final = Field(
     "accelerator",
-    "the base: a bundled accelerator, a file (also relative to this one), or the fields themselves",
+    "the base, with a single core or several: a bundled accelerator, a file (also relative to this "
+    "one), or the fields themselves",
     "a bundled name, a file, or the fields of an accelerator",
     "tpu_like",
 )
 _MAPPING: Final = Field(
     "mapping",
-    "constraints on the mappings of all designs",
+    "constraints on the mappings of all designs; with several cores, the cores of layers and how "
+    "layers are split",
     "a bundled name or a file",
     "free",
     Need.OPTIONAL,
-    otherwise="nothing is fixed",
+    otherwise="nothing is fixed; layers are not split",
 )
 _SET: Final = Field(
     "set",
@@ -64,17 +68,18 @@ _SET: Final = Field(
 )
 _WHEN: Final = Field(
     "when",
-    "[conditions](#memories-that-some-designs-have) under which designs have a memory",
-    "conditions by memory",
+    "[conditions](#parts-that-some-designs-have) under which designs have a memory or a core",
+    "conditions by memory or core",
     "",
     Need.OPTIONAL,
-    otherwise="all designs have all memories",
+    otherwise="all designs have all memories and cores",
 )
 _CONSTRAINTS: Final = Field(
     "constraints",
-    "conditions that designs must meet, over parameters, `area`, `units` (of the array) and of a "
+    "conditions that designs must meet, over parameters, `area`, `units` (of the arrays) and of a "
     "memory `memories.NAME.size` (bits of an instance), `.instances`, `.total` (bits of all "
-    "instances) and `.area` (of all instances)",
+    "instances) and `.area` (of all instances); with several cores, of those of a name together "
+    "`cores.NAME.count`, `.units`, `.area` and `.memories.NAME.size` and so on",
     "a list of conditions such as units <= 1024",
     '["area <= 4", "rows >= columns"]',
     Need.OPTIONAL,
@@ -110,15 +115,24 @@ FIELDS: Final = Entries(
         Form("operational_array.sizes[0]: 16", "always 16"),
         Form("memories.sram_2MB.size: 8192 * 1024", "the value of an expression"),
         Form("technology: 28", "a field that the base leaves out"),
+        Form("cores.0.technology: 28", "a field of core 0, with several cores"),
+        Form("cores.simd.technology: 28", "a field of all cores with that name"),
+        Form("core_connectivity[0].bandwidth: 64", "a field of a connection"),
         Form("memories.sram_2MB.r_cost: null", "designs lack the field, as if it were left out"),
     ),
 )
 CONDITIONS: Final = Entries(
-    "Memories that some designs have",
+    "Parts that some designs have",
     (_WHEN.name,),
-    "By the name of a memory of the base: designs that do not meet the condition lack the memory.",
+    "By the name of a memory of the base: designs that do not meet the condition lack the memory. "
+    "With several cores, by the path of a core or of a memory in one: what connects a missing core "
+    "is missing, too.",
     _WHEN.kind,
-    (Form("sram_2MB: 1 < 2", "a condition, here one that always holds"),),
+    (
+        Form("sram_2MB: 1 < 2", "a condition, here one that always holds"),
+        Form("cores.3: 1 < 2", "the same for a core"),
+        Form("cores.simd.memories.sram: 1 < 2", "for a memory of all cores with that name"),
+    ),
 )
 
 
@@ -225,8 +239,17 @@ class _Reader:
 
     def _accelerator(self, node: Node) -> str | Description:
         if node.is_mapping and node.entries():
-            return Description.of(plain_values(node))
+            return Description.of(self._with_core_files(plain_values(node)))
         return self._file(node.text(_ACCELERATOR.kind))
+
+    def _with_core_files(self, values: dict[str, object]) -> dict[str, object]:
+        """The fields of an accelerator, with files of cores also relative to this one."""
+        cores = values.get(CORES.at[0])
+        if not isinstance(cores, dict):
+            return values
+        given = cast("dict[str, object]", cores)
+        found = {n: self._file(x) if isinstance(x, str) else x for n, x in given.items()}
+        return {**values, CORES.at[0]: found}
 
     def _file(self, name: str) -> str:
         """The name, or the path of the file that it names in the folder of the space."""

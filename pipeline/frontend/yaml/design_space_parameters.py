@@ -15,10 +15,10 @@ from nestmap.model.design_space.parameters import (
 from nestmap.pipeline.frontend.yaml.design_space_values import (
     known_entries,
     read_expression,
-    read_value,
 )
 from nestmap.pipeline.frontend.yaml.field_schema import Entries, Field, Form
 from nestmap.pipeline.frontend.yaml.located_node import Node
+from nestmap.pipeline.frontend.yaml.plain_values import scalar_value
 
 PARAMETERS_FIELD: Final = Field(
     "parameters", "the [parameters](#parameters) by name", "parameters by name", ""
@@ -57,13 +57,13 @@ def read_parameter(name: str, node: Node) -> Parameter:
 
 def _choices(node: Node) -> Choices:
     if node.is_sequence:
-        values = tuple(read_value(item) for item in node.sequence())
+        values = tuple(scalar_value(item) for item in node.sequence())
         with node.locate_errors():
             return ValueList(values=values)
     if node.is_mapping:
         return _range(node)
     if node.text_or_none() is None:
-        return ValueList(values=(read_value(node),))
+        return ValueList(values=(scalar_value(node),))
     return read_expression(node)
 
 

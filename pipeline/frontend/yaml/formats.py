@@ -19,6 +19,7 @@ from nestmap.pipeline.frontend.yaml.hardware.accelerator import ACCELERATOR
 from nestmap.pipeline.frontend.yaml.hardware.array import ARRAY, IMC_ARRAY
 from nestmap.pipeline.frontend.yaml.hardware.compression import COMPRESSION
 from nestmap.pipeline.frontend.yaml.hardware.connections import CONNECTION, CORE_PAIRS
+from nestmap.pipeline.frontend.yaml.hardware.copies import COPIES
 from nestmap.pipeline.frontend.yaml.hardware.core import CORE, STORAGE_CORE
 from nestmap.pipeline.frontend.yaml.hardware.memory import MEMORY, MOVEMENTS, PORT
 from nestmap.pipeline.frontend.yaml.hardware.multicore import (
@@ -56,7 +57,7 @@ HARDWARE: Final = (ARRAY, IMC_ARRAY, MEMORY, COMPRESSION, PORT, MOVEMENTS, VECTO
 
 PARTS: Final[dict[FileFormat, tuple[Part, ...]]] = {
     FileFormat.ACCELERATOR: (ACCELERATOR, *HARDWARE),
-    FileFormat.CORES: (MULTICORE, CORES, CONNECTION, SHARED, COORDINATES),
+    FileFormat.CORES: (MULTICORE, CORES, CONNECTION, SHARED, COORDINATES, COPIES),
     FileFormat.CORE: (CORE, STORAGE_CORE, *HARDWARE),
     FileFormat.MAPPING: (MAPPING, UNROLLED, HINTS, LINKS, ORDER, LEVELS, TILINGS),
     FileFormat.WORKLOAD: (LAYER, RELATIONS, SOURCES, DENSITIES),

@@ -200,6 +200,14 @@ class Node:
         """Whether the value is a mapping."""
         return isinstance(self.value, yaml.MappingNode)
 
+    @property
+    def is_numbered(self) -> bool:
+        """Whether the value is a mapping whose first key is a number."""
+        if not isinstance(self.value, yaml.MappingNode) or not self.value.value:
+            return False
+        key: yaml.Node = self.value.value[0][0]
+        return Node(key, self.file, _line(key))._is("int")
+
     def is_text(self, text: str) -> bool:
         """Whether the value is exactly that text."""
         return self._is("str") and bool(self.value.value == text)

@@ -17,6 +17,7 @@ from nestmap.pipeline.pages.explorer.urls import SWEEPS, design_address, run_add
 from nestmap.pipeline.pages.report.sweep_page import sweep_body
 from nestmap.pipeline.render.tables import cells
 from nestmap.pipeline.render.tables.table import Cell
+from nestmap.pipeline.sweep.base_format import is_multicore
 from nestmap.pipeline.sweep.design_yaml import design_yaml
 from nestmap.pipeline.sweep.question import SweepQuestion, key_tag
 from nestmap.pipeline.sweep.recorded_summary import read_summary
@@ -74,7 +75,10 @@ class RunLink:
 @final
 @dataclass(frozen=True, slots=True)
 class DesignView:
-    """A design: parameters, what its networks cost, its runs, its accelerator as lines of YAML."""
+    """A design: parameters, what its networks cost, its runs, its accelerator as lines of YAML.
+
+    ``command`` is the one that reads this accelerator.
+    """
 
     title: str
     sweep: str
@@ -84,6 +88,7 @@ class DesignView:
     runs: tuple[RunLink, ...]
     reason: str
     yaml: tuple[str, ...]
+    command: str
 
 
 def sweeps_page(site: Site) -> HTMLResponse:
@@ -114,7 +119,7 @@ def design_page(site: Site, key: str, text: str) -> HTMLResponse:
     with site.open() as store:
         sweep = _find(store, key)
         design = _find_design(store, sweep, text)
-        refused = design.accelerator is None
+        lines, command = _accelerator(sweep, design)
         view = DesignView(
             title=f"Design {design.number}",
             sweep=sweep_address(key),
@@ -123,7 +128,8 @@ def design_page(site: Site, key: str, text: str) -> HTMLResponse:
             networks=tuple(map(_network, design.networks)),
             runs=tuple(_runs(store, sweep, design)),
             reason=design.reason or "",
-            yaml=() if refused else tuple(_yaml(sweep, design).splitlines()),
+            yaml=lines,
+            command=command,
         )
     return page(f"{view.title} of {view.sweep_name}", render("design", view))
 
@@ -147,9 +153,14 @@ def _find_design(store: Store, sweep: SweepRecord, text: str) -> DesignResult:
     return store.sweep_designs(sweep, found)[0]
 
 
-def _yaml(sweep: SweepRecord, design: DesignResult) -> str:
+def _accelerator(sweep: SweepRecord, design: DesignResult) -> tuple[tuple[str, ...], str]:
+    """The lines of a design's accelerator, and the command that reads it; none if it is refused."""
+    if design.accelerator is None:
+        return (), ""
     asked = SweepQuestion.read(sweep)
-    return design_yaml(asked.space, asked.base, asked.static_energy, design)
+    text = design_yaml(asked.space, asked.base, asked.static_energy, design)
+    command = "nestmap stream" if is_multicore(asked.base.values) else "nestmap explore"
+    return tuple(text.splitlines()), command
 
 
 def _runs(store: Store, sweep: SweepRecord, design: DesignResult) -> Iterator[RunLink]:

@@ -109,9 +109,9 @@ def test_models_are_checked_without_lines(tmp_path: Path) -> None:
 
 
 def test_a_design_is_the_base_with_its_fields_set(checked: CheckedSpace) -> None:
-    design = checked.design(5)
+    design = checked.settings.design(5)
     assert str(design) == "lanes=1, words=8, bits=64, has_outlet=False"
-    made = checked.accelerator(checked.design(4))
+    made = checked.accelerator(checked.settings.design(4))
     assert [x.name for x in made.memories] == ["reg", "outlet", "buffer"]
     assert [(x.instance.size) for x in made.memories] == [16, 64, 1_000_000]
     assert made.array.sizes == {"D1": 1}
@@ -124,18 +124,18 @@ def test_a_description_that_is_refused_names_the_parameters(tmp_path: Path) -> N
     with pytest.raises(
         InputError, match=r"^lanes=1, words=2, bits=16, has_outlet=True: accel"
     ) as e:
-        checked.accelerator(checked.design(0))
+        checked.accelerator(checked.settings.design(0))
     assert "memories.outlet.ports[0]" in e.value.where
 
 
 def test_a_field_that_is_null_is_left_out(tmp_path: Path) -> None:
     text = SPACE.replace("set:\n", "set:\n  memories.reg.latency: null\n")
     checked = check_space(write_space(tmp_path, text))
-    assert checked.accelerator(checked.design(0)).memories[0].instance.size == 16
+    assert checked.accelerator(checked.settings.design(0)).memories[0].instance.size == 16
 
 
 def test_quantities_are_those_of_the_accelerator(checked: CheckedSpace) -> None:
-    full, reduced = (checked.accelerator(checked.design(n)) for n in (16, 17))
+    full, reduced = (checked.settings.design(n) for n in (16, 17))
     known = checked.quantities(full)
     assert known["units"] == 4
     assert known["area"] == 4.0
@@ -158,7 +158,7 @@ def test_designs_that_do_not_meet_the_constraints_are_left_out(tmp_path: Path) -
     lines = "constraints: [memories.outlet.total <= 4 * lanes ** 3, 'lanes > 1']\nwhen:"
     checked = check_space(write_space(tmp_path, SPACE.replace("when:", lines)))
     found = choose_designs(checked, Strategy.GRID, None, 0)
-    designs = (checked.design(n) for n in range(18))
+    designs = (checked.settings.design(n) for n in range(18))
     kept = [x.number for x in designs if fits(x)]
     assert isinstance(found, ChosenDesigns)
     assert [x.number for x in found.designs] == kept

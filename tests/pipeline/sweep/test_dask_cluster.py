@@ -25,6 +25,7 @@ from nestmap.pipeline.render.text.query_result_file import Layout, answer_text
 from nestmap.pipeline.sweep import dask_cluster
 from nestmap.pipeline.sweep.checked_space import check_space
 from nestmap.pipeline.sweep.dask_cluster import dask_explorer
+from nestmap.pipeline.sweep.one_core import OneCore
 from nestmap.pipeline.sweep.place import DaskScheduler
 from nestmap.store import Store
 from nestmap.store.maintenance.check import check_store
@@ -195,9 +196,9 @@ def test_what_a_killed_worker_had_in_hand_is_explored_again(
 ) -> None:
     text = SPACE.replace("[1, 2, 4]", "{from: 1, to: 8, step: 1}")
     checked = check_space(write_space(tmp_path, text))
-    designs = [checked.design(n) for n in range(48)]
+    designs = [checked.settings.design(n) for n in range(48)]
     place = DaskScheduler(cluster.address)
-    with dask_explorer(checked, SearchPlan(), place) as explore:
+    with dask_explorer(OneCore(checked, SearchPlan()), place) as explore:
         expected = list(explore(designs))
         results = explore(designs)
         found = [next(results) for _ in range(5)]
@@ -209,10 +210,10 @@ def test_what_a_killed_worker_had_in_hand_is_explored_again(
 @pytest.mark.parametrize("count", [2, 18])
 def test_a_lost_scheduler_is_an_error(file: Path, tmp_path: Path, count: int) -> None:
     checked = check_space(file)
-    designs = [checked.design(n) for n in range(count)]
+    designs = [checked.settings.design(n) for n in range(count)]
     with started(tmp_path, 1) as lost:
         place = DaskScheduler(lost.address)
-        with dask_explorer(checked, SearchPlan(), place) as explore:
+        with dask_explorer(OneCore(checked, SearchPlan()), place) as explore:
             results = explore(designs)
             next(results)
             os.kill(lost.scheduler.pid, signal.SIGKILL)

@@ -59,7 +59,7 @@ def test_fields_that_the_base_leaves_out_may_be_set(path: str, steps: Steps) -> 
 
 
 def test_names_may_have_dots() -> None:
-    tree: Tree = {"memories": {"a": {"size": 1}, "a.b": {"size": 2}}}
+    tree: dict[str, Tree] = {"memories": {"a": {"size": 1}, "a.b": {"size": 2}}}
     assert find_field(tree, "memories.a.b.size") == ("memories", "a.b", "size")
     assert find_field(tree, "memories.a.size") == ("memories", "a", "size")
 

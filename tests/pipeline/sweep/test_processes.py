@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from multiprocessing import active_children
 from pathlib import Path
 from random import Random
-from threading import Thread
+from threading import Event, Thread
 
 import pytest
 
@@ -21,7 +21,7 @@ from nestmap.model.design_space.result import DesignResult
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.render.text.query_result_file import Layout, answer_text
 from nestmap.pipeline.sweep.checked_space import check_space
-from nestmap.pipeline.sweep.explorer import design_explorer
+from nestmap.pipeline.sweep.one_core import OneCore
 from nestmap.pipeline.sweep.options import StrategyName
 from nestmap.pipeline.sweep.processes import MOST_ENDED, process_explorer
 from tests.pipeline.sweep.spaces import SPACE, write_space
@@ -60,11 +60,11 @@ def test_processes_find_what_threads_find(
 def test_designs_of_workers_that_are_killed_are_explored_again(tmp_path: Path) -> None:
     text = SPACE.replace("[1, 2, 4]", "{from: 1, to: 8, step: 1}")
     checked, chance = check_space(write_space(tmp_path, text)), Random(0)
-    designs = [checked.design(n) for n in range(48)]
-    expected = list(map(design_explorer(checked, PLAN), designs))
+    designs = [checked.settings.design(n) for n in range(48)]
+    expected = list(map(OneCore(checked, PLAN).explorer(Event()), designs))
     for _ in range(KILLS):
         last = chance.randrange(len(designs) - 1)
-        with process_explorer(checked, PLAN, 2) as explore:
+        with process_explorer(OneCore(checked, PLAN), 2) as explore:
             assert killed_after(last, explore(designs)) == expected
         assert not active_children()
 
@@ -81,8 +81,8 @@ def killed_after(last: int, results: Iterator[DesignResult]) -> list[DesignResul
 
 def test_workers_that_end_again_and_again_are_an_error(file: Path) -> None:
     checked = check_space(file)
-    designs = [checked.design(n) for n in range(18)]
-    with process_explorer(checked, PLAN, 1) as explore:
+    designs = [checked.settings.design(n) for n in range(18)]
+    with process_explorer(OneCore(checked, PLAN), 1) as explore:
         results = explore(designs)
         next(results)  # which compiles, if need be
         over = False
@@ -105,8 +105,8 @@ def test_workers_that_end_again_and_again_are_an_error(file: Path) -> None:
 
 def test_workers_end_with_a_sweep_that_is_given_up(file: Path) -> None:
     checked = check_space(file)
-    with process_explorer(checked, PLAN, 2) as explore:
-        next(explore([checked.design(n) for n in range(18)]))
+    with process_explorer(OneCore(checked, PLAN), 2) as explore:
+        next(explore([checked.settings.design(n) for n in range(18)]))
         assert active_children()
     assert not active_children()
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from nestmap.model.base import copy_with
 from nestmap.model.multicore.accelerator import Bus, CoreId, Link
-from nestmap.model.multicore.builders import ChannelSpec
+from nestmap.model.multicore.builders import ChannelSpec, neighbour_pairs
 from nestmap.pipeline.frontend.yaml.field_schema import (
     ITEM,
     Entries,
@@ -20,6 +20,7 @@ from nestmap.pipeline.frontend.yaml.field_schema import (
     Section,
     one_of,
 )
+from nestmap.pipeline.frontend.yaml.hardware.copies import NO_COPIES, Copies
 from nestmap.pipeline.frontend.yaml.located_node import Node
 from nestmap.pipeline.frontend.yaml.quantities import ENERGY, energy
 
@@ -33,6 +34,7 @@ class ConnectionType(StrEnum):
 
     LINK = "link"
     BUS = "bus"
+    MESH = "mesh"
 
 
 CONNECTIONS: Final = Field(
@@ -62,14 +64,21 @@ ENERGY_PER_CYCLE: Final = Field(
 _TYPE: Final = Field(
     "type",
     "`link`: a channel in each direction between any two of its cores, each with the full "
-    "bandwidth. `bus`: one channel shared by all of its cores, with one transfer at a time",
+    "bandwidth. `bus`: one channel shared by all of its cores, with one transfer at a time. `mesh` "
+    "(*nestmap*): links between neighbors, with the cores in rows of `columns`",
     one_of(ConnectionType),
     "link",
     Need.OPTIONAL,
     default="link",
     origin=Origin.STREAM,
 )
-_CORES: Final = Field("cores", "the cores it connects", _NUMBERS, "[0, 1]", origin=Origin.STREAM)
+_CORES: Final = Field(
+    "cores",
+    "the cores it connects; of [copies](#copies) only the number of their core, which may be alone",
+    _NUMBERS,
+    "[0, 1]",
+    origin=Origin.STREAM,
+)
 _BANDWIDTH: Final = Field(
     "bandwidth",
     "bits per cycle; an `unlimited` connection transfers everything at once",
@@ -105,11 +114,20 @@ _HUB: Final = Field(
     otherwise="transfers run between any two of its cores",
     origin=Origin.NESTMAP,
 )
+_COLUMNS: Final = Field(
+    "columns",
+    "for a mesh, which must have it: the number of cores in a row; the last row may be shorter",
+    "a whole number, at least 1",
+    "2",
+    Need.OPTIONAL,
+    otherwise="the connection is no mesh",
+    origin=Origin.NESTMAP,
+)
 CONNECTION: Final = Section(
     "Connection",
     (CONNECTIONS.name, ITEM),
     "There is at most one link from one core to another; the number of buses is not limited.",
-    (_TYPE, _CORES, _BANDWIDTH, _ENERGY, _ENERGY_PER_BIT, _HUB),
+    (_TYPE, _CORES, _BANDWIDTH, _ENERGY, _ENERGY_PER_BIT, _HUB, _COLUMNS),
 )
 CORE_PAIRS: Final = Entries(
     "Pairs of cores",
@@ -121,29 +139,39 @@ CORE_PAIRS: Final = Entries(
 
 
 def parse_connections(
-    node: Node, cores: Collection[CoreId], energy_per_cycle: float
+    node: Node, given: tuple[Collection[CoreId], Copies], energy_per_cycle: float
 ) -> tuple[tuple[Link, ...], tuple[Bus, ...]]:
-    """The links and buses in a list of connections between ``cores``.
+    """The links and buses in a list of connections between cores, some of which have copies.
 
     Raises:
         InputError: if the list does not match the schema; the error names line and field.
     """
+    cores, copies = given
     links: dict[tuple[CoreId, CoreId], Link] = {}
     buses: list[Bus] = []
     for item in node.sequence(CONNECTIONS.kind):
         fields = item.fields(CONNECTION)
         kind = fields[_TYPE].choice(ConnectionType) if _TYPE in fields else ConnectionType.LINK
-        numbers = parse_numbers(fields[_CORES], cores)
+        numbers = parse_numbers(fields[_CORES], cores, copies)
         wires = ChannelSpec(
             bandwidth=parse_bandwidth(fields[_BANDWIDTH]),
             energy_per_bit=energy(fields[_ENERGY_PER_BIT]) if _ENERGY_PER_BIT in fields else 0.0,
             energy_per_cycle=energy(fields[_ENERGY]) if _ENERGY in fields else energy_per_cycle,
         )
+        _check_columns(kind, item, fields)
+        every = copies.among(numbers)
         if kind is ConnectionType.BUS:
-            buses.append(_directed(wires.bus(numbers), fields))
+            if len(every) > 1:
+                with fields[_CORES].locate_errors():
+                    buses.append(_directed(wires.bus(every), fields))
+            continue
+        _check_link(fields)
+        if kind is ConnectionType.MESH:
+            columns = fields[_COLUMNS].integer(_COLUMNS.kind, minimum=1)
+            pairs = neighbour_pairs(every, columns)
         else:
-            _check_link(fields)
-            _add(links, wires.links(combinations(numbers, 2)), fields[_CORES])
+            pairs = copies.pairs(combinations(numbers, 2))
+        _add(links, wires.links(pairs), fields[_CORES])
     return tuple(links.values()), tuple(buses)
 
 
@@ -155,6 +183,13 @@ def _directed(bus: Bus, fields: Mapping[Field, Node]) -> Bus:
     if hub not in bus.cores:
         raise fields[_HUB].error(f"one of {', '.join(map(str, bus.cores))}", str(hub))
     return copy_with(bus, {"hub": hub})
+
+
+def _check_columns(kind: ConnectionType, item: Node, fields: Mapping[Field, Node]) -> None:
+    if kind is ConnectionType.MESH and _COLUMNS not in fields:
+        raise item.error("the field columns, in a mesh", "no columns")
+    if kind is not ConnectionType.MESH and _COLUMNS in fields:
+        raise fields[_COLUMNS].error("no columns: only a mesh has them", "columns")
 
 
 def _check_link(fields: Mapping[Field, Node]) -> None:
@@ -200,14 +235,19 @@ def parse_bandwidth(node: Node) -> int | None:
     return node.integer(BANDWIDTH, minimum=1, maximum=_LARGEST)
 
 
-def parse_numbers(node: Node, cores: Collection[CoreId]) -> tuple[CoreId, ...]:
+def parse_numbers(
+    node: Node, cores: Collection[CoreId], copies: Copies = NO_COPIES
+) -> tuple[CoreId, ...]:
     """Two or more different cores of ``cores``: ``[0, 1]`` or the text ``"0, 1"``.
+
+    Or a single one whose number of copies is stated.
 
     Raises:
         InputError: if the value does not name such cores; the error names line and field.
     """
     found = tuple(_numbers(node, cores))
-    if len(found) < 2 or len(set(found)) != len(found):
+    is_repeated = len(found) == 1 and found[0] in copies.numbers
+    if (len(found) < 2 and not is_repeated) or len(set(found)) != len(found):
         text = f"cores {', '.join(map(str, found))}" if found else None
         raise node.error(_NUMBERS, text)
     return found

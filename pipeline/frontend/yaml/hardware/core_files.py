@@ -40,12 +40,17 @@ class CoreFiles:
     def _core(self, node: Node, number: CoreId, default: CoreType) -> Core:
         if node.is_mapping:
             return core_of(node, number, default, self._cacti)
-        key = self._file(node), default
+        key = self.path(node), default
         if key not in self._read:
             self._read[key] = core_of(read_yaml(key[0]), number, default, self._cacti)
         return copy_with(self._read[key], {"id": number})
 
-    def _file(self, node: Node) -> Path:
+    def path(self, node: Node) -> Path:
+        """The file of a core.
+
+        Raises:
+            InputError: if it does not exist.
+        """
         name = node.text("the file of a core, or the core itself")
         for path in (self._folder / name, self._folder / "cores" / name):
             if isfile(path):

@@ -31,6 +31,13 @@ from nestmap.pipeline.frontend.yaml.hardware.connections import (
     parse_numbers,
     parse_pairs,
 )
+from nestmap.pipeline.frontend.yaml.hardware.copies import (
+    COPIES_FIELD,
+    NO_COPIES,
+    Copies,
+    parse_copies,
+    with_copies,
+)
 from nestmap.pipeline.frontend.yaml.hardware.core import Core
 from nestmap.pipeline.frontend.yaml.hardware.core_files import CoreFiles
 from nestmap.pipeline.frontend.yaml.hardware.memory_cost import CactiClient
@@ -58,8 +65,11 @@ _CORES: Final = Field(
     "",
     origin=Origin.STREAM,
 )
+OFFCHIP_NUMBER: Final = "offchip_core_id"
+"""The field that says which core is off the chip."""
+
 _OFFCHIP: Final = Field(
-    "offchip_core_id",
+    OFFCHIP_NUMBER,
     "the off-chip core, which only stores; constants come from it and results go to it",
     _NUMBER,
     "2",
@@ -96,6 +106,7 @@ MULTICORE: Final = Section(
     "back.",
     (
         *(_NAME, _CORES, CONNECTIONS, _OFFCHIP, ENERGY_PER_CYCLE, _SHARING, _COORDINATES),
+        COPIES_FIELD,
         _not_looked_at(
             "bandwidth",
             "measured rates of ports",
@@ -105,8 +116,11 @@ MULTICORE: Final = Section(
     ),
 )
 
+OFFCHIP_CORE: Final = "offchip_core"
+"""The field of the off-chip core in descriptions of 2024."""
+
 _OFFCHIP_FILE: Final = Field(
-    "offchip_core",
+    OFFCHIP_CORE,
     "the off-chip core; its number follows those of `cores`",
     "the file of a core, or the core itself",
     "offchip.yaml",
@@ -160,6 +174,9 @@ COORDINATES: Final = Entries(
     (Form("0: [1, 0]", "core 0 is in the second column of the first row"),),
 )
 
+BY_NUMBER: Final = (_CORES.name, _COORDINATES.name, COPIES_FIELD.name)
+"""The fields at the root whose keys are numbers of cores."""
+
 
 def parse_multicore(
     source: Path | FieldValues, cacti: CactiClient = cacti_cost
@@ -194,8 +211,13 @@ def _current(root: Node, files: CoreFiles) -> MultiCoreAccelerator:
     if not isinstance(cores[offchip], StorageCore):
         expected = f"a storage core, of type offchip: {_storing(cores)}"
         raise fields[_OFFCHIP].error(expected, f"core {offchip}, which computes")
-    links, buses = parse_connections(fields[CONNECTIONS], cores, _energy(fields))
-    return _built(root, fields, (cores, offchip, links, buses))
+    copies = NO_COPIES
+    if COPIES_FIELD in fields:
+        copies = parse_copies(fields[COPIES_FIELD], cores, offchip)
+        cores = with_copies(cores, copies)
+    given = (cores, copies)
+    links, buses = parse_connections(fields[CONNECTIONS], given, _energy(fields))
+    return _built(root, fields, (cores, copies, offchip, links, buses))
 
 
 def _of_2024(root: Node, files: CoreFiles) -> MultiCoreAccelerator:
@@ -207,15 +229,15 @@ def _of_2024(root: Node, files: CoreFiles) -> MultiCoreAccelerator:
         raise node.error("a storage core, of type offchip", "a core that computes")
     cores = _with_coordinates(fields, cores)
     links = parse_pairs(fields[PAIRS], cores, (fields[_BANDWIDTH], _energy(fields)))
-    return _built(root, fields, (cores, offchip, links, ()))
+    return _built(root, fields, (cores, NO_COPIES, offchip, links, ()))
 
 
-_Parts = tuple[dict[CoreId, Core], CoreId, tuple[Link, ...], tuple[Bus, ...]]
-"""Cores, the number of the off-chip core, links, buses."""
+_Parts = tuple[dict[CoreId, Core], Copies, CoreId, tuple[Link, ...], tuple[Bus, ...]]
+"""Cores, which of them are copies, the number of the off-chip core, links, buses."""
 
 
 def _built(root: Node, fields: Mapping[Field, Node], parts: _Parts) -> MultiCoreAccelerator:
-    cores, offchip, links, buses = parts
+    cores, copies, offchip, links, buses = parts
     placed = _with_coordinates(fields, cores)
     try:
         return MultiCoreAccelerator(
@@ -224,7 +246,9 @@ def _built(root: Node, fields: Mapping[Field, Node], parts: _Parts) -> MultiCore
             offchip=offchip,
             links=links,
             buses=buses,
-            shared=_shared(fields[_SHARING], placed, offchip) if _SHARING in fields else (),
+            shared=_shared(fields[_SHARING], (placed, copies), offchip)
+            if _SHARING in fields
+            else (),
         )
     except ValidationError as error:
         found, expected = violation(error)
@@ -278,12 +302,15 @@ def _place(node: Node) -> Coordinates:
 
 
 def _shared(
-    node: Node, cores: Mapping[CoreId, Core], offchip: CoreId
+    node: Node, given: tuple[Mapping[CoreId, Core], Copies], offchip: CoreId
 ) -> tuple[tuple[CoreId, ...], ...]:
     """The groups of cores that share memory; items with a core in common form one group."""
+    cores, copies = given
     groups: list[set[CoreId]] = []
     for item in node.sequence(_SHARING.kind):
-        numbers = parse_numbers(item, cores)
+        numbers = copies.among(parse_numbers(item, cores, copies))
+        if len(numbers) == 1:
+            continue
         if offchip in numbers:
             raise item.error("on-chip cores only", f"core {offchip}, which is off the chip")
         _check_item(item, [cores[number] for number in numbers])

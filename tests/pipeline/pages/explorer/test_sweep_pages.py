@@ -9,10 +9,12 @@ import pytest
 
 import nestmap
 from nestmap import SweepResult
+from nestmap.pipeline.multicore.plan import stream_plan
 from nestmap.pipeline.pages.explorer.urls import design_address, sweep_address
 from nestmap.store import Store
 from tests.pipeline.pages.explorer.visits import Visitor, visiting
 from tests.pipeline.pages.report.dom import captioned, grid
+from tests.pipeline.sweep.core_spaces import write_core_space
 from tests.pipeline.sweep.spaces import SPACE, write_space
 from tests.store.sweeps import INFO, infeasible
 
@@ -88,6 +90,24 @@ def test_a_design_has_its_figures_and_its_accelerator(
         assert values.texts("Value") == [str(x) for _, x in design.parameters]
         shown = page.one("pre").text
         assert shown.split() == swept.accelerator_yaml(design).split()
+
+
+def test_a_design_with_several_cores_leads_to_its_schedules(tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    plan = stream_plan(individuals=2, generations=1, lpf_limit=2)
+    found = nestmap.sweep(write_core_space(tmp_path), plan=plan, store=path)
+    with Store.open_read_only(path) as store:
+        key = store.find_sweep("cores").info.key
+        recorded = {f"/run/{run.id}" for run in store.runs()}
+    on_front, other = found.front[0], next(x for x in found.designs if x not in found.front)
+    with visiting(path) as visitor:
+        assert captioned(visitor.get(sweep_address(key)).page, "Designs on the Pareto front").rows
+        page = visitor.get(design_address(key, on_front.number)).page
+        runs = {x.attributes["href"] for x in page.every("a")} & recorded
+        assert len(runs) == 2
+        assert all(visitor.get(x).status == 200 for x in runs)
+        assert page.one("pre").text.split() == found.accelerator_yaml(on_front).split()
+        assert "nestmap stream" in visitor.get(design_address(key, other.number)).text
 
 
 def test_a_design_that_is_refused_has_its_reason(visitor: Visitor) -> None:

@@ -83,6 +83,47 @@ def test_a_link_of_more_cores_joins_any_two_of_them(tmp_path: Path) -> None:
     assert set(model.links) == set(ChannelSpec(bandwidth=4).links([(0, 1), (0, 5), (1, 5)]))
 
 
+REPEATED: Final = """\
+name: m
+cores: {0: tpu_like.yaml, 1: simd.yaml, 5: offchip.yaml}
+offchip_core_id: 5
+copies: {0: 3, 1: 2}
+core_memory_sharing: [[0]]
+core_connectivity:
+  - {cores: [0, 1], bandwidth: 8}
+  - {type: bus, cores: [0, 1, 5], bandwidth: 4}
+  - {type: mesh, cores: [0], columns: 2, bandwidth: 2}
+"""
+"""Cores 6 and 7 are copies of core 0, core 8 is one of core 1."""
+
+
+def test_copies_are_equal_cores_with_equal_connections(tmp_path: Path) -> None:
+    model = parsed(tmp_path, REPEATED)
+    assert [core.id for core in model.cores] == [0, 1, 5, 6, 7, 8]
+    assert [core.name for core in model.cores][3:] == ["tpu_like", "tpu_like", "simd"]
+    for number, copy in ((0, 6), (0, 7), (1, 8)):
+        assert copy_with(model.core(copy), {"id": number}) == model.core(number)
+    pairs = [(x, y) for x in (0, 6, 7) for y in (1, 8)]
+    near = ChannelSpec(bandwidth=2).links([(0, 6), (0, 7)])  # in rows of two
+    assert model.links == (*ChannelSpec(bandwidth=8).links(pairs), *near)
+    assert model.buses == (Bus(cores=(0, 6, 7, 1, 8, 5), bandwidth=4),)
+    assert model.shared == ((0, 6, 7),)
+
+
+def test_a_core_without_copies_stays_alone(tmp_path: Path) -> None:
+    alone = parsed(tmp_path, REPEATED.replace("{0: 3, 1: 2}", "{0: 1}"))
+    plain = REPEATED.replace("copies: {0: 3, 1: 2}\ncore_memory_sharing: [[0]]\n", "")
+    plain = plain.replace("  - {type: mesh, cores: [0], columns: 2, bandwidth: 2}\n", "")
+    assert alone == parsed(tmp_path, plain)
+
+
+def test_a_mesh_links_neighbors_in_rows(tmp_path: Path) -> None:
+    repeated = "copies: {0: 4}\ncore_connectivity:\n  - {type: bus, cores: [0, 1, 5], bandwidth: 4}"
+    text = f"{CORES}{repeated}\n  - {{type: mesh, cores: [0, 1], columns: 2, bandwidth: 8}}\n"
+    cores = [(0, 6), (0, 7), (6, 8), (7, 8), (7, 1)]  # rows 0 6, 7 8, 1
+    assert set(parsed(tmp_path, text).links) == set(ChannelSpec(bandwidth=8).links(cores))
+
+
 def test_coordinates_are_column_and_row(tmp_path: Path) -> None:
     model = parsed(
         tmp_path,

@@ -1,0 +1,63 @@
+"""What the description of a base says of its format: a single core, or several."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from nestmap.model import InputError
+from nestmap.model.design_space.space import Description
+from nestmap.pipeline.frontend.bundled import multicore_names, resolve_accelerator
+from nestmap.pipeline.frontend.yaml.field_schema import KEY, Section
+from nestmap.pipeline.frontend.yaml.formats import CORES_2024, PARTS, FileFormat
+from nestmap.pipeline.frontend.yaml.hardware.multicore import CORES, OFFCHIP_CORE
+from nestmap.pipeline.frontend.yaml.load import read_yaml
+
+_CORES: Final = CORES.at[0]
+
+
+def is_multicore(values: Collection[str]) -> bool:
+    """Whether a description with these fields is one of several cores."""
+    return _CORES in values
+
+
+def names_multicore(given: str | Description) -> bool:
+    """Whether the base of a space is a description of several cores; not if it is unreadable."""
+    if isinstance(given, Description):
+        return is_multicore(given.values)
+    if given in multicore_names():
+        return True
+    try:
+        return is_multicore(_root(resolve_accelerator(given)))
+    except InputError:  # which is told where the accelerator is read
+        return False
+
+
+def _root(path: Path) -> Collection[str]:
+    root = read_yaml(path)
+    return root.entries() if root.is_mapping else ()
+
+
+def sections_of(values: Collection[str]) -> tuple[Section, ...]:
+    """The sections of the format of a description with these fields."""
+    if not is_multicore(values):
+        return _sections(FileFormat.ACCELERATOR)
+    is_old = OFFCHIP_CORE in values
+    root = _only_sections(CORES_2024) if is_old else _sections(FileFormat.CORES)
+    places = ((_CORES, KEY), (OFFCHIP_CORE,)) if is_old else ((_CORES, KEY),)
+    cores = (
+        replace(section, at=(*place, *section.at))
+        for place in places
+        for section in _sections(FileFormat.CORE)
+    )
+    return (*root, *cores)
+
+
+def _sections(file_format: FileFormat) -> tuple[Section, ...]:
+    return _only_sections(PARTS[file_format])
+
+
+def _only_sections(parts: Collection[object]) -> tuple[Section, ...]:
+    return tuple(x for x in parts if isinstance(x, Section))

@@ -1,0 +1,89 @@
+"""Explores a design: reads its accelerator, and costs the networks on each different one once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from threading import Event, Lock
+from typing import Generic, TypeAlias, TypeVar, final
+
+from nestmap.model import Frozen, InfeasibleError, InputError
+from nestmap.model.design_space.design import Design
+from nestmap.model.design_space.result import DesignResult, NetworkFigures
+from nestmap.model.design_space.space import DesignSpace
+
+Machine = TypeVar("Machine", bound=Frozen)
+"""The model of an accelerator."""
+
+Outcome: TypeAlias = tuple[NetworkFigures, ...] | str
+"""The figures of the networks, or the reason why there are none."""
+
+
+class StoppedError(Exception):
+    """The sweep is over: its other results are not wanted."""
+
+
+def check_wanted(stopped: Event) -> None:
+    """Ends an exploration of a sweep that is over.
+
+    Raises:
+        StoppedError: where it is.
+    """
+    if stopped.is_set():
+        raise StoppedError
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class DesignExplorer(Generic[Machine]):
+    """Explores designs; those with equal accelerators share the outcome.
+
+    ``read`` reads the accelerator of a design, ``area`` computes its area, and ``explore`` costs
+    the networks on it.
+    """
+
+    space: DesignSpace
+    read: Callable[[Design], Machine]
+    area: Callable[[Machine], float]
+    explore: Callable[[Design, Machine], Outcome]
+    outcomes: dict[str, Future[Outcome]] = field(default_factory=dict[str, "Future[Outcome]"])
+    lock: Lock = field(default_factory=Lock)
+
+    def __call__(self, design: Design) -> DesignResult:
+        row = DesignResult(
+            aggregate=self.space.aggregate,
+            number=design.number,
+            parameters=design.parameters,
+            reason="",
+        )
+        try:
+            machine = self.read(design)
+        except InputError as error:
+            return row.model_copy(update={"reason": str(error)})
+        found: dict[str, object] = {"accelerator": machine.content_hash}
+        found["area"], outcome = self.area(machine), self._outcome(design, machine)
+        if isinstance(outcome, str):
+            return row.model_copy(update={**found, "reason": outcome})
+        made = row.model_copy(update={**found, "networks": outcome, "reason": None})
+        return made.with_objectives(self.space.objectives)
+
+    def _outcome(self, design: Design, machine: Machine) -> Outcome:
+        """The outcome of the accelerator; another thread may be about to find it."""
+        key = machine.content_hash
+        with self.lock:
+            is_first = key not in self.outcomes
+            future = self.outcomes.setdefault(key, Future())
+        if is_first:
+            try:
+                future.set_result(self._explored(design, machine))
+            except BaseException as error:
+                future.set_exception(error)
+                raise
+        return future.result()
+
+    def _explored(self, design: Design, machine: Machine) -> Outcome:
+        try:
+            return self.explore(design, machine)
+        except (InputError, InfeasibleError) as error:
+            return str(error)
