@@ -13,6 +13,9 @@ import yaml
 import nestmap
 from nestmap import SweepResult
 from nestmap.model import InputError, Objective
+from nestmap.model.base import copy_with
+from nestmap.model.design_space.expression import Expression
+from nestmap.model.design_space.objective import ObjectiveFormula
 from nestmap.model.design_space.result import DesignResult
 from nestmap.model.multicore.population import AllocationObjective
 from nestmap.model.multicore.problem import SplitProblem
@@ -240,6 +243,16 @@ def test_the_default_plan_is_for_the_objectives_of_the_space(file: Path) -> None
     assert plan.core == stream_plan(lpf_limit=4).core
     assert stream_plan_of_sweep(space, SearchOptions(), PLAN) == PLAN
     assert stream_plan_of_sweep(space, SearchOptions()).core == StreamPlan().core
+
+
+def test_the_default_plan_is_for_what_expressions_need(file: Path) -> None:
+    space = parse_design_space(file)
+    expressions = ("energy * area", "2 * latency", "energy * latency", "area", "energy / 2")
+    objectives = tuple(ObjectiveFormula(of=Expression(text=x)) for x in expressions)
+    plan = stream_plan_of_sweep(copy_with(space, {"objectives": objectives}), SearchOptions())
+    assert plan.objective is Objective.ENERGY
+    names = AllocationObjective
+    assert plan.genetic.objectives == (names.ENERGY, names.LATENCY, names.EDP)
 
 
 def test_designs_without_a_schedule_have_a_reason(tmp_path: Path) -> None:
