@@ -15,8 +15,8 @@ from nestmap.pipeline.frontend.yaml.hardware.multicore import (
     CORES,
     OFFCHIP_CORE,
     OFFCHIP_NUMBER,
-    SHARED,
 )
+from nestmap.pipeline.frontend.yaml.hardware.shared_memories import SHARED
 from nestmap.pipeline.sweep.base_format import is_multicore
 from nestmap.pipeline.sweep.field_path import PathError, Steps, Tree
 

@@ -45,9 +45,9 @@ from nestmap.pipeline.frontend.yaml.hardware.multicore import (
     CORES,
     MULTICORE,
     MULTICORE_2024,
-    SHARED,
     parse_multicore,
 )
+from nestmap.pipeline.frontend.yaml.hardware.shared_memories import SHARED
 from nestmap.pipeline.frontend.yaml.hardware.vector_unit import VECTOR_UNIT
 from nestmap.pipeline.frontend.yaml.layer import DENSITIES, LAYER, RELATIONS, SOURCES, precisions
 from nestmap.pipeline.frontend.yaml.mapping import (

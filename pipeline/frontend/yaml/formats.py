@@ -27,8 +27,8 @@ from nestmap.pipeline.frontend.yaml.hardware.multicore import (
     CORES,
     MULTICORE,
     MULTICORE_2024,
-    SHARED,
 )
+from nestmap.pipeline.frontend.yaml.hardware.shared_memories import SHARED
 from nestmap.pipeline.frontend.yaml.hardware.vector_unit import VECTOR_UNIT
 from nestmap.pipeline.frontend.yaml.layer import DENSITIES, LAYER, RELATIONS, SOURCES
 from nestmap.pipeline.frontend.yaml.mapping import HINTS, LINKS, MAPPING, UNROLLED

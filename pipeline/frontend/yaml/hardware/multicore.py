@@ -17,7 +17,6 @@ from nestmap.model.multicore.accelerator import (
     Link,
     MultiCoreAccelerator,
     StorageCore,
-    check_shared_memories,
 )
 from nestmap.pipeline.frontend.given import FieldValues
 from nestmap.pipeline.frontend.yaml.field_schema import Entries, Field, Form, Need, Origin, Section
@@ -28,7 +27,6 @@ from nestmap.pipeline.frontend.yaml.hardware.connections import (
     ENERGY_PER_CYCLE,
     PAIRS,
     parse_connections,
-    parse_numbers,
     parse_pairs,
 )
 from nestmap.pipeline.frontend.yaml.hardware.copies import (
@@ -41,6 +39,7 @@ from nestmap.pipeline.frontend.yaml.hardware.copies import (
 from nestmap.pipeline.frontend.yaml.hardware.core import Core
 from nestmap.pipeline.frontend.yaml.hardware.core_files import CoreFiles
 from nestmap.pipeline.frontend.yaml.hardware.memory_cost import CactiClient
+from nestmap.pipeline.frontend.yaml.hardware.shared_memories import SHARING, parse_shared
 from nestmap.pipeline.frontend.yaml.load import read_source
 from nestmap.pipeline.frontend.yaml.located_node import Node
 from nestmap.pipeline.frontend.yaml.quantities import energy
@@ -75,15 +74,6 @@ _OFFCHIP: Final = Field(
     "2",
     origin=Origin.STREAM,
 )
-_SHARING: Final = Field(
-    "core_memory_sharing",
-    "the cores that [share memory](#shared-memories)",
-    "a list of cores that share memory",
-    '["0, 1"]',
-    Need.OPTIONAL,
-    default="[]",
-    origin=Origin.STREAM,
-)
 _COORDINATES: Final = Field(
     "core_coordinates",
     "the [coordinates](#coordinates) of cores on the chip, for figures only",
@@ -105,7 +95,7 @@ MULTICORE: Final = Section(
     "Cores and the connections between them. Every core must have a path to the off-chip core and "
     "back.",
     (
-        *(_NAME, _CORES, CONNECTIONS, _OFFCHIP, ENERGY_PER_CYCLE, _SHARING, _COORDINATES),
+        *(_NAME, _CORES, CONNECTIONS, _OFFCHIP, ENERGY_PER_CYCLE, SHARING, _COORDINATES),
         COPIES_FIELD,
         _not_looked_at(
             "bandwidth",
@@ -141,7 +131,7 @@ MULTICORE_2024: Final = Section(
     "all with one `bandwidth`. Pairs refer to the off-chip core by its number.",
     (
         *(_NAME, _CORES, _OFFCHIP_FILE, PAIRS, _BANDWIDTH),
-        *(ENERGY_PER_CYCLE, _SHARING, _COORDINATES),
+        *(ENERGY_PER_CYCLE, SHARING, _COORDINATES),
     ),
 )
 
@@ -153,18 +143,6 @@ CORES: Final = Entries(
     "its subfolder `cores`, then among the bundled cores.",
     _CORES.kind,
     (Form("3: meta_prototype.yaml", "core 3 is described in that file"),),
-)
-SHARED: Final = Entries(
-    "Shared memories",
-    (_SHARING.name,),
-    "Cores that share memory, without the off-chip core. They share the outermost memories that "
-    "all of them have under the same name; size, ports and costs must be equal in each core, and "
-    "only the operands that a port serves may differ. Items with a core in common are merged.",
-    _SHARING.kind,
-    (
-        Form('"0, 1"', "cores 0 and 1"),
-        Form("[0, 1]", "the same as a list"),
-    ),
 )
 COORDINATES: Final = Entries(
     "Coordinates",
@@ -246,8 +224,8 @@ def _built(root: Node, fields: Mapping[Field, Node], parts: _Parts) -> MultiCore
             offchip=offchip,
             links=links,
             buses=buses,
-            shared=_shared(fields[_SHARING], (placed, copies), offchip)
-            if _SHARING in fields
+            shared=parse_shared(fields[SHARING], (placed, copies), offchip)
+            if SHARING in fields
             else (),
         )
     except ValidationError as error:
@@ -299,32 +277,3 @@ def _place(node: Node) -> Coordinates:
     if len(items) != 2:
         raise node.error(_COLUMN_AND_ROW, f"a list of {len(items)} items")
     return items[0], items[1]
-
-
-def _shared(
-    node: Node, given: tuple[Mapping[CoreId, Core], Copies], offchip: CoreId
-) -> tuple[tuple[CoreId, ...], ...]:
-    """The groups of cores that share memory; items with a core in common form one group."""
-    cores, copies = given
-    groups: list[set[CoreId]] = []
-    for item in node.sequence(_SHARING.kind):
-        numbers = copies.among(parse_numbers(item, cores, copies))
-        if len(numbers) == 1:
-            continue
-        if offchip in numbers:
-            raise item.error("on-chip cores only", f"core {offchip}, which is off the chip")
-        _check_item(item, [cores[number] for number in numbers])
-        joined = [group for group in groups if not group.isdisjoint(numbers)]
-        group = set(numbers).union(*joined)
-        place = groups.index(joined[0]) if joined else len(groups)
-        groups[place : place + 1] = [group]
-        groups = [other for other in groups if other is group or other.isdisjoint(group)]
-    return tuple(tuple(sorted(group)) for group in groups)
-
-
-def _check_item(item: Node, cores: list[Core]) -> None:
-    try:
-        check_shared_memories(cores)
-    except ValueError as error:
-        found, _, expected = str(error).partition("; expected ")
-        raise item.error(expected, found) from None
