@@ -52,6 +52,8 @@ class TensorUse(Frozen, frozen=True):
     """A tensor that a node reads or writes: operand name, axes, bits per element.
 
     ``tensor`` is its name in the network, ``source`` the node that produces it, if these are known.
+    ``stored`` are the expected bits of an element if memories compress the tensor; ``None``: they
+    do not.
     """
 
     operand: LayerOperand
@@ -60,6 +62,7 @@ class TensorUse(Frozen, frozen=True):
     constant: bool = False
     source: str | None = None
     tensor: str | None = None
+    stored: float | None = Field(default=None, gt=0, allow_inf_nan=False)
 
 
 class LayerNest(Frozen, frozen=True):
@@ -162,12 +165,16 @@ class CnLayer(Frozen, frozen=True):
         """The bits that each node holds of a tensor: everything within its ranges.
 
         For an axis indexed by several loops that count its elements, such as channels within
-        groups, only the elements that it touches.
+        groups, only the elements that it touches. Partial sums are never compressed.
         """
-        bits = np.full(self.tiling.count, use.precision, dtype=np.int64)
+        elements = np.ones(self.tiling.count, dtype=np.int64)
         for axis in use.axes:
-            bits *= self._length_of(axis, convention)
-        return bits
+            elements *= self._length_of(axis, convention)
+        if use.stored is None:
+            return elements * use.precision
+        packed = np.ceil(elements * use.stored).astype(np.int64)
+        is_output = use.operand == self.nest.output.operand
+        return np.where(self.is_final, packed, elements * use.precision) if is_output else packed
 
     def _length_of(self, axis: TensorAxis, convention: Convention) -> Ints:
         if not axis.is_mixed_radix(self.nest.sizes):

@@ -79,7 +79,13 @@ class GenerateCNWorkloadHybridStage(Frozen, Stage[StreamProblem, SplitProblem], 
                 "no node to compute",
                 "a layer, or a vector operator that some core names or the mapping allocates",
             )
-        nodes = split_workload(workload, options, problem.is_computed, _Rooms(problem).smallest)
+        nodes = split_workload(
+            workload,
+            options,
+            problem.is_computed,
+            _Rooms(problem).smallest,
+            problem.accelerator,
+        )
         _check_hints(options, nodes)
         return SplitProblem(problem, options, nodes)
 

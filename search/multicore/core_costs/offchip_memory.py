@@ -41,9 +41,10 @@ class OffChip(Frozen, frozen=True):
     ) -> tuple[MemoryLevel, ...]:
         """The levels above a core's own memories that hold these operands.
 
-        A level has one read and one write port, or one port for both if they share a port or a
-        channel. Its width is at most that of the widest port and of the channels on the route.
-        Energies are per access of the full width, with the same energy per bit as before.
+        A level compresses what the memory does. It has one read and one write port, or one port for
+        both if they share a port or a channel. Its width is at most that of the widest port and of
+        the channels on the route. Energies are per access of the full width, with the same energy
+        per bit as before.
         """
         parts: dict[str, list[MemoryOperand]] = {}
         for operand in operands:
@@ -55,6 +56,9 @@ class OffChip(Frozen, frozen=True):
                 instance=_renamed(self._instance(self._memory(held[0]), held), taken),
                 operands=tuple(held),
                 served_dimensions=sides,
+                compression=tuple(
+                    x for x in self._memory(held[0]).compression if x.operand in held
+                ),
             )
             for held in parts.values()
         )

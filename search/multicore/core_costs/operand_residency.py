@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from nestmap.model import IMC_CELLS, Accelerator, Layer, MappingProblem, MemoryLevel, SpatialMapping
+from nestmap.costmodel.zeros import stored_bits
+from nestmap.model import IMC_CELLS, Accelerator, MappingProblem, MemoryLevel, SpatialMapping
 from nestmap.model.base import copy_with
 from nestmap.model.dims import LayerOperand, MemoryOperand
 from nestmap.model.multicore.accelerator import ComputeCore
@@ -76,7 +77,7 @@ def reserved_bits(
     problem: MappingProblem, core: ComputeCore, held: Held, streamed: Sequence[MemoryOperand]
 ) -> dict[str, Bits]:
     """Bits per memory that resident operands occupy beyond what the layer itself touches."""
-    own = {carried: _bits(problem.layer, x) for x, carried in problem.links.items()}
+    own = {carried: _bits(problem, x) for x, carried in problem.links.items()}
     extra: dict[str, Bits] = {}
     for operand, level in core.top_levels.items():
         if operand in held and operand not in streamed:
@@ -107,8 +108,11 @@ def _tightened(accelerator: Accelerator, level: MemoryLevel) -> MemoryLevel:
     return copy_with(level, {"instance": copy_with(level.instance, {"size": size})})
 
 
-def _bits(layer: Layer, name: LayerOperand) -> Bits:
-    return layer.elements(name) * layer.operand(name).precision
+def _bits(problem: MappingProblem, name: LayerOperand) -> Bits:
+    """The bits of a whole operand in its outermost memory."""
+    layer, level = problem.layer, problem.levels(name)[-1]
+    operand, form = layer.operand(name), level.compression_of(problem.links[name])
+    return int(layer.elements(name) * stored_bits(operand.precision, operand.density, form))
 
 
 def _slices(problem: MappingProblem, mapping: SpatialMapping) -> dict[MemoryOperand, Bits]:

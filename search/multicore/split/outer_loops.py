@@ -122,4 +122,5 @@ def _weight_loops(
 
 
 def _bits(read: TensorUse) -> int:
-    return prod(axis.size for axis in read.axes) * read.precision
+    elements = prod(axis.size for axis in read.axes)
+    return elements * read.precision if read.stored is None else ceil(elements * read.stored)

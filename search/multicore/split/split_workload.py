@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from nestmap.model import LayerNode, VectorNode, Workload
+from nestmap.model import LayerNode, MultiCoreAccelerator, VectorNode, Workload
 from nestmap.model.arrays import Ints
 from nestmap.model.multicore.cn_layer import CnLayer, LayerNest, dimensions_of
 from nestmap.model.multicore.cn_workload import PARTIAL_SUMS, WITHIN_GROUP, CnEdges, CnWorkload
@@ -17,6 +17,7 @@ from nestmap.search.multicore.split.edges import Written, edges
 from nestmap.search.multicore.split.node_nests import layer_nest, vector_nest
 from nestmap.search.multicore.split.outer_loops import split_layer
 from nestmap.search.multicore.split.producers import Producer, Producers
+from nestmap.search.multicore.split.stored_tensors import with_stored_bits
 from nestmap.search.multicore.split.trace_back import steps_between, trace_back
 
 Capacity = Callable[[LayerNest], int | None]
@@ -34,6 +35,7 @@ def split_workload(
     options: SplitOptions,
     computes: Callable[[VectorNode], bool],
     capacity: Capacity,
+    accelerator: MultiCoreAccelerator | None = None,
 ) -> CnWorkload:
     """The computation nodes of a network.
 
@@ -43,11 +45,14 @@ def split_workload(
         computes: whether a vector operator becomes computation nodes; others pass their data on at
             no cost, as operators that only move data do.
         capacity: see :data:`Capacity`.
+        accelerator: the outermost memories that may compress tensors; by default, none does.
 
     Raises:
         InputError: if a layer cannot be split such that its constants fit.
     """
     nests = {nest.name: nest for nest in _nests(workload, computes)}
+    if accelerator is not None:
+        nests = with_stored_bits(workload, nests, accelerator)
     layers = {name: split_layer(nest, options, capacity(nest)) for name, nest in nests.items()}
     edges = _all_edges(layers, Producers(workload, nests), options.convention)
     return CnWorkload(workload.name, tuple(layers.values()), edges, options.convention)

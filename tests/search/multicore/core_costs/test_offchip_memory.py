@@ -25,6 +25,7 @@ from nestmap.search.multicore.core_costs.offchip_memory import (
     with_offchip_level,
 )
 from tests.model.multicore.cores import core, far, star
+from tests.zeros import bitmask
 
 INPUTS, OUTPUTS = ("I1", "I2"), ("O",)
 
@@ -51,6 +52,12 @@ def added(offchip: OffChip, *operands: str) -> MemoryLevel:
     made = with_offchip_level(machine, operands, offchip, {})
     assert made.memories[:-1] == machine.memories
     return made.memories[-1]
+
+
+def test_it_compresses_what_the_memory_does() -> None:
+    packed = copy_with(BOTH, {"compression": (bitmask("I1"), bitmask("O"))})
+    level = added(OffChip(memories=(packed,)), "I1", "I2")
+    assert level.compression == (bitmask("I1"),)
 
 
 def test_nothing_streams_nothing_changes() -> None:

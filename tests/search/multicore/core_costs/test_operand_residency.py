@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from nestmap.model import MappingProblem, MemoryLevel, SpatialMapping, Unrolling
 from nestmap.model.base import copy_with
 from nestmap.model.dims import Loop
+from nestmap.model.workload.densities import set_layer_densities
 from nestmap.search.multicore.core_costs.operand_residency import (
     by_size,
     fits_with_tile,
@@ -20,6 +21,7 @@ from nestmap.search.multicore.core_costs.operand_residency import (
 )
 from tests.model.builders import array, fully_connected, machine, memory
 from tests.model.multicore.cores import core
+from tests.zeros import bitmask
 
 SHARED = memory("buffer", "I1", "I2", "O", size=1000)
 APART = {
@@ -128,6 +130,17 @@ def test_what_others_have_made_beside_the_layers_own_takes_room() -> None:
     more = {**own, "I1": own["I1"] + 72, "I2": 10**6}
     assert reserved_bits(problem, only, more, ("I2",)) == {"buffer": 72}
     assert reserved_bits(problem, only, more, ("I1", "I2")) == {"buffer": 0}
+
+
+def test_so_it_does_where_the_memory_compresses_it() -> None:
+    packed = copy_with(replaced_size(4096), {"compression": (bitmask("I1"),)})
+    only = core(0, memory=packed)
+    layer = set_layer_densities(fully_connected(), {"I": 0.25})
+    problem = MappingProblem(layer=layer, accelerator=only.accelerator)
+    own = {"O": 2 * 8 * 8, "I1": 2 * 4 * 3, "I2": 4 * 8 * 8}
+    assert reserved_bits(problem, only, own, ()) == {"buffer": 0}
+    more = {**own, "I1": own["I1"] + 5}
+    assert reserved_bits(problem, only, more, ()) == {"buffer": 5}
 
 
 def test_inner_memories_of_all_units_together_fit_the_outermost_one() -> None:
