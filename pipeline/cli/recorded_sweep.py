@@ -54,15 +54,3 @@ def plot_recorded(options: PlotOptions, store: Store) -> None:
     with os_errors_as_input_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     plot_sweep(read_summary(options.run, store).view, folder)
-
-
-def sweep_report(name: str, store: Store) -> str:
-    """The page of a sweep.
-
-    Raises:
-        StoreError: where there is no such sweep.
-    """
-    # charts take long to import
-    from nestmap.pipeline.pages.report.sweep_page import sweep_document  # noqa: PLC0415
-
-    return sweep_document(read_summary(name, store))

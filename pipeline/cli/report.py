@@ -22,11 +22,11 @@ def run_report(options: ReportOptions) -> None:
     check_target("--output", options.output, (options.store,))
     with Store.open_read_only(options.store) as store:
         if len(options.runs) == 1 and is_sweep(store, options.runs[0]):
-            from nestmap.pipeline.cli.recorded_sweep import (  # noqa: PLC0415 (for sweeps alone)
+            from nestmap.pipeline.pages.report.recorded_sweep import (  # noqa: PLC0415 (slow to import)
                 sweep_report,
             )
 
-            write_text(options.output, sweep_report(options.runs[0], store))
+            write_text(options.output, sweep_report(store, options.runs[0]))
             print_note(f"Written to {options.output}.")
             return
         runs = [store.find_run(text) for text in options.runs]

@@ -33,7 +33,7 @@ from nestmap.pipeline.sweep.base_format import names_multicore
 from nestmap.pipeline.sweep.checked_space import located_space
 from nestmap.pipeline.sweep.choice import choose_designs
 from nestmap.pipeline.sweep.options import Strategy
-from nestmap.pipeline.sweep.question import SweepJob
+from nestmap.pipeline.sweep.question import SweepJob, sweep_info
 from nestmap.pipeline.sweep.result import SweepResult
 from nestmap.pipeline.sweep.run import Execution, run_sweep
 from nestmap.pipeline.sweep.sweep_method import default_stream_plan, sweep_method
@@ -60,7 +60,7 @@ def run_sweep_command(options: SweepOptions) -> None:
             if files.store is not None:
                 print_note(_going_on(job.method.checked.settings.space.name, files.store))
             raise
-    _write(found, files, layout)
+    _write(found, job, files, layout)
     show_front(found.summary)
     exit_without_mapping(() if found.front else found.infeasible)
 
@@ -161,7 +161,9 @@ def _checked_layout(space: str, files: SweepFileOptions) -> Layout | None:
     return layout_of(files.format and Layout(files.format), files.output)
 
 
-def _write(found: SweepResult, files: SweepFileOptions, layout: Layout | None) -> None:
+def _write(
+    found: SweepResult, job: SweepJob, files: SweepFileOptions, layout: Layout | None
+) -> None:
     """Writes the files; before printing, because the output pipe may be closed."""
     if files.output is not None and layout is not None:
         write_answer(files.output, found.relation(), layout)
@@ -178,7 +180,18 @@ def _write(found: SweepResult, files: SweepFileOptions, layout: Layout | None) -
         files.plot.mkdir(exist_ok=True)
         plot_sweep(found.view, files.plot)
     if files.report is not None:
+        write_text(files.report, _report(found, job, files.store))
+        print_note(f"Written to {files.report}.")
+
+
+def _report(found: SweepResult, job: SweepJob, store: Path | None) -> str:
+    """The page of the sweep; of a recorded one, with the runs of its designs."""
+    if store is None:
         from nestmap.pipeline.pages.report.sweep_page import sweep_document  # noqa: PLC0415 (slow)
 
-        write_text(files.report, sweep_document(found.summary))
-        print_note(f"Written to {files.report}.")
+        return sweep_document(found.summary)
+    from nestmap.pipeline.pages.report.recorded_sweep import sweep_report  # noqa: PLC0415 (as above)
+    from nestmap.store import Store  # noqa: PLC0415 (takes long to import)
+
+    with Store.open_read_only(store) as opened:
+        return sweep_report(opened, sweep_info(job).key)

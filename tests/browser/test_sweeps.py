@@ -8,7 +8,9 @@ import pytest
 from playwright.sync_api import Locator
 
 import nestmap
+from nestmap.pipeline.pages.report.recorded_sweep import sweep_report
 from nestmap.pipeline.pages.report.sweep_page import sweep_document
+from nestmap.store import Store
 from tests.browser.pages import AXE_RULES, OpenPage, draw_charts, serious_violations, settle
 from tests.pipeline.sweep.spaces import SPACE, write_space
 
@@ -55,6 +57,40 @@ def test_all_marks_are_removed_at_once(open_page: OpenPage, page_file: Path) -> 
     settle(rows.nth(0))
     assert chosen(figures[1]) == []
     assert page.locator(".unmark").is_disabled()
+
+
+@pytest.fixture(scope="module")
+def recorded_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("recorded")
+    file, store = folder / "sweep.html", folder / "store.duckdb"
+    nestmap.sweep(write_space(folder), store=store)
+    with Store.open_read_only(store) as opened:
+        file.write_text(sweep_report(opened, "small"), encoding="utf-8")
+    return file
+
+
+def test_the_front_leads_to_a_design_and_on_to_its_layers(
+    open_page: OpenPage, recorded_file: Path
+) -> None:
+    """One page is shown at a time."""
+    page = open_page(recorded_file)
+    front = page.locator("#sweep-table a").first
+    design = page.locator(front.get_attribute("href") or "")
+    assert not design.is_visible()
+    front.click()
+    settle(design)
+    assert design.is_visible()
+    assert not page.locator("#sweep").is_visible()
+    link = design.locator("a[href^='#run-']").first
+    run = page.locator(link.get_attribute("href") or "")
+    link.click()
+    settle(run)
+    assert run.is_visible()
+    assert run.locator("table").first.is_visible()
+    assert not design.is_visible()
+    page.locator(".bar-top nav a").first.click()
+    settle(page.locator("#sweep"))
+    assert page.locator("#sweep").is_visible()
 
 
 def test_the_page_can_be_read_by_all(open_page: OpenPage, page_file: Path) -> None:

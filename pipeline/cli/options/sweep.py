@@ -148,7 +148,8 @@ class SweepFileOptions:
     report: Annotated[
         Path | None,
         Option(
-            help="Write a report to this HTML file: the front as charts and as a table.",
+            help="Write a report to this HTML file: the front as charts and as a table; with "
+            "--store, also layers and mappings of its designs.",
             metavar="FILE",
         ),
     ] = None

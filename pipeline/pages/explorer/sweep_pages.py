@@ -1,34 +1,25 @@
-"""Builds the pages of sweeps: all of them, one, and a design with its runs and its accelerator."""
+"""Builds the pages of sweeps: all of them, one, and one of its designs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, final
-from uuid import UUID
 
 from starlette.responses import HTMLResponse
 
 from nestmap.model import StoreError
-from nestmap.model.design_space.result import DesignResult, NetworkFigures
+from nestmap.model.design_space.result import DesignResult
 from nestmap.pipeline.pages.explorer.render import page, render
 from nestmap.pipeline.pages.explorer.store_site import MissingError, Site
 from nestmap.pipeline.pages.explorer.urls import SWEEPS, design_address, run_address, sweep_address
+from nestmap.pipeline.pages.report.design import DesignLinks, design_body
 from nestmap.pipeline.pages.report.sweep_page import sweep_body
 from nestmap.pipeline.render.tables import cells
 from nestmap.pipeline.render.tables.table import Cell
-from nestmap.pipeline.sweep.base_format import is_multicore
-from nestmap.pipeline.sweep.design_yaml import design_yaml
-from nestmap.pipeline.sweep.question import SweepQuestion, key_tag
 from nestmap.pipeline.sweep.recorded_summary import read_summary
 from nestmap.store import Store, SweepRecord
 
 _POSITION: Final = "SELECT position FROM sweep_designs WHERE sweep = $sweep AND number = $number"
-_RUNS: Final = """
-SELECT runs.id, workloads.name FROM runs JOIN workloads ON workloads.hash = runs.workload
-WHERE runs.accelerator = $accelerator AND list_contains(runs.tags, $tag)
-ORDER BY runs.started, runs.id
-"""
 
 
 @final
@@ -51,44 +42,6 @@ class SweepsView:
 
     store: str
     sweeps: tuple[SweepLine, ...]
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class NetworkLine:
-    """What a network costs on a design, once: energy, latency and gap."""
-
-    name: str
-    weight: str
-    figures: tuple[Cell, ...]
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class RunLink:
-    """A run of a design."""
-
-    workload: str
-    address: str
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class DesignView:
-    """A design: parameters, what its networks cost, its runs, its accelerator as lines of YAML.
-
-    ``command`` is the one that reads this accelerator.
-    """
-
-    title: str
-    sweep: str
-    sweep_name: str
-    parameters: tuple[tuple[str, str], ...]
-    networks: tuple[NetworkLine, ...]
-    runs: tuple[RunLink, ...]
-    reason: str
-    yaml: tuple[str, ...]
-    command: str
 
 
 def sweeps_page(site: Site) -> HTMLResponse:
@@ -119,19 +72,9 @@ def design_page(site: Site, key: str, text: str) -> HTMLResponse:
     with site.open() as store:
         sweep = _find(store, key)
         design = _find_design(store, sweep, text)
-        lines, command = _accelerator(sweep, design)
-        view = DesignView(
-            title=f"Design {design.number}",
-            sweep=sweep_address(key),
-            sweep_name=sweep.info.name,
-            parameters=tuple((name, str(value)) for name, value in design.parameters),
-            networks=tuple(map(_network, design.networks)),
-            runs=tuple(_runs(store, sweep, design)),
-            reason=design.reason or "",
-            yaml=lines,
-            command=command,
-        )
-    return page(f"{view.title} of {view.sweep_name}", render("design", view))
+        links = DesignLinks(sweep_address(key), run_address)
+        body = design_body(store, sweep, design, links)
+    return page(f"Design {design.number} of {sweep.info.name}", body)
 
 
 def _find(store: Store, key: str) -> SweepRecord:
@@ -151,28 +94,6 @@ def _find_design(store: Store, sweep: SweepRecord, text: str) -> DesignResult:
             f"{sweep.state.designs:,} designs"
         )
     return store.sweep_designs(sweep, found)[0]
-
-
-def _accelerator(sweep: SweepRecord, design: DesignResult) -> tuple[tuple[str, ...], str]:
-    """The lines of a design's accelerator, and the command that reads it; none if it is refused."""
-    if design.accelerator is None:
-        return (), ""
-    asked = SweepQuestion.read(sweep)
-    text = design_yaml(asked.space, asked.base, asked.static_energy, design)
-    command = "nestmap stream" if is_multicore(asked.base.values) else "nestmap explore"
-    return tuple(text.splitlines()), command
-
-
-def _runs(store: Store, sweep: SweepRecord, design: DesignResult) -> Iterator[RunLink]:
-    asked = {"accelerator": str(design.accelerator), "tag": key_tag(sweep.info.key)}
-    for row in store.query(_RUNS, asked).rows():
-        yield RunLink(str(row["name"]), run_address(UUID(str(row["id"]))))
-
-
-def _network(figures: NetworkFigures) -> NetworkLine:
-    costs = (cells.energy(figures.energy), cells.cycles(figures.latency))
-    gap = Cell(cells.NONE) if figures.gap is None else Cell(f"{figures.gap:.1%}", repr(figures.gap))
-    return NetworkLine(figures.network, f"{figures.weight:g}", (*costs, gap))
 
 
 def _line(sweep: SweepRecord) -> SweepLine:

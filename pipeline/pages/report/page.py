@@ -179,7 +179,7 @@ def report(store: Store, runs: Sequence[UUID]) -> str:
 
         return stream_report([read_stream(store, run) for run in runs])
     found = [read_reported(store, run) for run in runs]
-    bodies = [_whole(store, run) for run in found]
+    bodies = [whole_run(store, run) for run in found]
     if len(found) == 1:
         return document(found[0].title, bodies[0])
     sections = map(Section, [run.anchor for run in found], run_names(found), bodies)
@@ -203,7 +203,12 @@ def are_streams(store: Store, runs: Sequence[UUID]) -> bool:
     return kinds[0] is RunKind.STREAM
 
 
-def _whole(store: Store, run: ReportedRun) -> Markup:
-    """A run with the explanations of all its layers."""
+def whole_run(store: Store, run: ReportedRun) -> Markup:
+    """A run with the explanations of all its layers.
+
+    Raises:
+        InputError: if it was made by another version of the cost model.
+        StoreError: if the store cannot be read.
+    """
     layers = Markup("\n").join(layer_body(store, run, layer) for layer in run.results)
     return run_body(run, layers=layers)

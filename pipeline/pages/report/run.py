@@ -57,7 +57,7 @@ class ReportedRun:
     @property
     def anchor(self) -> str:
         """The prefix of the ids of its elements in a page."""
-        return f"run-{self.id.hex[:12]}"
+        return run_anchor(self.id)
 
     @cached_property
     def positions(self) -> dict[str, int]:
@@ -88,6 +88,11 @@ class ReportedRun:
             known = ", ".join(list(self.results)[:20])
             raise InputError(f"run {self.id}", f"no result of layer {layer!r}", f"one of {known}")
         return self.results[layer]
+
+
+def run_anchor(run: UUID) -> str:
+    """The prefix of the ids of a run's elements in a page."""
+    return f"run-{run.hex[:12]}"
 
 
 def read_reported(store: Store, run: UUID) -> ReportedRun:

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, final
 
 from markupsafe import Markup
 
 from nestmap.model.design_space.objective import AnyObjective, DesignObjective, ObjectiveFormula
+from nestmap.pipeline.analysis.sweep.objective_units import objective_title
 from nestmap.pipeline.pages.report.charts import sweep_charts
 from nestmap.pipeline.pages.report.charts.chart import Chart
 from nestmap.pipeline.pages.report.layout import document
 from nestmap.pipeline.pages.report.render import render
 from nestmap.pipeline.pages.report.summary import EDP_UNIT, Fact, edp
 from nestmap.pipeline.render.tables import cells
-from nestmap.pipeline.render.tables.table import Cell, Table
+from nestmap.pipeline.render.tables.table import Table
 from nestmap.pipeline.sweep.result_table import front_table, heading, notes
 from nestmap.pipeline.sweep.summary import SweepSummary
 
 DesignLink = Callable[[int], str]
 """The address of what is known of the design with a number; empty if there is none."""
+
+SWEEP_ANCHOR: Final = "sweep"
+"""The id of a sweep in its page."""
 
 _NAMES: Final[Mapping[AnyObjective, str]] = {DesignObjective.EDP: "EDP"}
 
@@ -37,12 +41,17 @@ class _SweepView:
     table: Table | None
 
 
-def sweep_body(result: SweepSummary, link: DesignLink = lambda _: "") -> Markup:
-    """The page of a sweep; numbers of designs link to what is known of them."""
+def sweep_body(
+    result: SweepSummary, link: DesignLink = lambda _: "", more: Iterable[str] = ()
+) -> Markup:
+    """The page of a sweep; numbers of designs link to what is known of them.
+
+    ``more`` are sentences about what the page leads to.
+    """
     view = _SweepView(
         title=f"Sweep {result.space.name}",
         facts=tuple(_facts(result)),
-        sentences=(*((heading(result),) if result.front else ()), *notes(result)),
+        sentences=(*((heading(result),) if result.front else ()), *notes(result), *more),
         charts=sweep_charts(result.view) if result.front else (),
         table=replace(front_table(result, link), caption="Designs on the Pareto front")
         if result.front
@@ -61,18 +70,21 @@ def _facts(result: SweepSummary) -> Iterator[Fact]:
     yield Fact("On the front", cells.count(len(result.front)))
     yield Fact("Infeasible", cells.count(result.infeasible))
     for objective, best in result.best.items():
-        cell, unit = _figure(objective, best.figure(objective) or 0.0)
+        fact = objective_fact(objective, best.figure(objective) or 0.0)
         name = _NAMES.get(objective, str(objective))
-        yield Fact(f"Least {name}", cell, f"{unit}design {best.number}")
+        unit = f"{fact.note}, " if fact.note else ""
+        yield Fact(f"Least {name}", fact.cell, f"{unit}design {best.number}")
 
 
-def _figure(objective: AnyObjective, value: float) -> tuple[Cell, str]:
+def objective_fact(objective: AnyObjective, value: float) -> Fact:
+    """The value of an objective, and its unit."""
+    name = objective_title(objective)
     match objective:
         case DesignObjective.ENERGY:
-            return cells.energy(value), ""
+            return Fact(name, cells.energy(value))
         case DesignObjective.LATENCY:
-            return cells.cycles(value), "cycles, "
+            return Fact(name, cells.cycles(value), "cycles")
         case DesignObjective.EDP:
-            return edp(value), f"{EDP_UNIT}, "
+            return Fact(name, edp(value), EDP_UNIT)
         case DesignObjective.AREA | ObjectiveFormula():
-            return cells.plain(value), ""
+            return Fact(name, cells.plain(value))

@@ -84,9 +84,11 @@ def test_a_design_has_its_figures_and_its_accelerator(
 ) -> None:
     for design in (swept.front[0], swept.designs[-1]):
         page = visitor.get(design_address(key, design.number)).page
-        table = grid(page.by_id("networks"))
+        table = grid(page.by_id(f"design-{design.number}-network-table"))
         assert table.values("Energy") == [x.energy for x in design.networks]
-        values = grid(page.by_id("parameters"))
+        facts = [float(x.attributes["data-value"]) for x in page.every("b")]
+        assert facts == [design.energy, design.latency]
+        values = grid(page.by_id(f"design-{design.number}-parameter-table"))
         assert values.texts("Value") == [str(x) for _, x in design.parameters]
         shown = page.one("pre").text
         assert shown.split() == swept.accelerator_yaml(design).split()

@@ -1,0 +1,148 @@
+"""The page of a design of a sweep: what its networks cost, its runs, its accelerator as YAML."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final, final
+from uuid import UUID
+
+from markupsafe import Markup
+
+from nestmap.model.design_space.result import DesignResult, NetworkFigures
+from nestmap.model.design_space.space import DesignSpace
+from nestmap.pipeline.pages.report.render import render
+from nestmap.pipeline.pages.report.summary import Fact
+from nestmap.pipeline.pages.report.sweep_page import objective_fact
+from nestmap.pipeline.render.tables import cells
+from nestmap.pipeline.render.tables.table import Cell
+from nestmap.pipeline.sweep.base_format import is_multicore
+from nestmap.pipeline.sweep.design_yaml import design_yaml
+from nestmap.pipeline.sweep.question import SweepQuestion, key_tag
+from nestmap.store import Store, SweepRecord
+
+_RUNS: Final = """
+SELECT runs.id, workloads.name FROM runs JOIN workloads ON workloads.hash = runs.workload
+WHERE runs.accelerator = $accelerator AND list_contains(runs.tags, $tag)
+ORDER BY runs.started, runs.id
+"""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class DesignLinks:
+    """The targets of links in the page of a design: its sweep, and a run if it can be shown."""
+
+    sweep: str
+    run: Callable[[UUID], str]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class NetworkLine:
+    """What a network costs on a design, once: energy, latency and gap."""
+
+    name: str
+    weight: str
+    figures: tuple[Cell, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RunLink:
+    """A run of a design."""
+
+    workload: str
+    address: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class DesignView:
+    """A design: parameters, objectives, networks, runs, its accelerator as lines of YAML.
+
+    ``anchor`` is what the ids of its elements begin with, ``command`` the one that reads the
+    accelerator.
+    """
+
+    anchor: str
+    title: str
+    sweep: str
+    sweep_name: str
+    parameters: tuple[tuple[str, str], ...]
+    objectives: tuple[Fact, ...]
+    networks: tuple[NetworkLine, ...]
+    runs: tuple[RunLink, ...]
+    reason: str
+    yaml: tuple[str, ...]
+    command: str
+
+
+def design_anchor(number: int) -> str:
+    """The id of a design in the file of a report."""
+    return f"design-{number}"
+
+
+def design_body(
+    store: Store, sweep: SweepRecord, design: DesignResult, links: DesignLinks
+) -> Markup:
+    """The page of a design.
+
+    Raises:
+        StoreError: if the store cannot be read, or this version cannot read the sweep.
+    """
+    asked = None if design.accelerator is None else SweepQuestion.read(sweep)
+    view = DesignView(
+        anchor=design_anchor(design.number),
+        title=f"Design {design.number}",
+        sweep=links.sweep,
+        sweep_name=sweep.info.name,
+        parameters=tuple((name, str(value)) for name, value in design.parameters),
+        objectives=tuple(_objectives(asked.space, design)) if asked else (),
+        networks=tuple(map(_network, design.networks)),
+        runs=tuple(_links(store, sweep, design, links)),
+        reason=design.reason or "",
+        yaml=tuple(_yaml(asked, design).splitlines()) if asked else (),
+        command=_command(asked) if asked else "",
+    )
+    return render("design", view)
+
+
+def runs_of_design(
+    store: Store, sweep: SweepRecord, design: DesignResult
+) -> Iterator[tuple[UUID, str]]:
+    """The runs that a sweep has recorded of a design, and the networks of these."""
+    asked = {"accelerator": str(design.accelerator), "tag": key_tag(sweep.info.key)}
+    for row in store.query(_RUNS, asked).rows():
+        yield UUID(str(row["id"])), str(row["name"])
+
+
+def _links(
+    store: Store, sweep: SweepRecord, design: DesignResult, links: DesignLinks
+) -> Iterator[RunLink]:
+    for run, network in runs_of_design(store, sweep, design):
+        address = links.run(run)
+        if address:
+            yield RunLink(network, address)
+
+
+def _objectives(space: DesignSpace, design: DesignResult) -> Iterator[Fact]:
+    """The values of the objectives of the sweep, if the design is feasible."""
+    for objective in space.objectives:
+        value = design.figure(objective)
+        if value is not None:
+            yield objective_fact(objective, value)
+
+
+def _yaml(asked: SweepQuestion, design: DesignResult) -> str:
+    return design_yaml(asked.space, asked.base, asked.static_energy, design)
+
+
+def _command(asked: SweepQuestion) -> str:
+    return "nestmap stream" if is_multicore(asked.base.values) else "nestmap explore"
+
+
+def _network(figures: NetworkFigures) -> NetworkLine:
+    costs = (cells.energy(figures.energy), cells.cycles(figures.latency))
+    gap = Cell(cells.NONE) if figures.gap is None else Cell(f"{figures.gap:.1%}", repr(figures.gap))
+    return NetworkLine(figures.network, f"{figures.weight:g}", (*costs, gap))
