@@ -93,6 +93,17 @@ def leaking(random: Random, machine: Accelerator) -> Accelerator:
     return copy_with(machine, updates)
 
 
+def free(machine: Accelerator) -> Accelerator:
+    """The machine that spends no energy."""
+    nothing: dict[str, object] = {"read_energy": 0.0, "write_energy": 0.0, "leakage": 0.0}
+    memories = tuple(
+        copy_with(level, {"instance": copy_with(level.instance, nothing)})
+        for level in machine.memories
+    )
+    array = copy_with(machine.array, {"unit_energy": 0.0})
+    return copy_with(machine, {"array": array, "memories": memories})
+
+
 def wide(machine: Accelerator) -> Accelerator:
     """The machine with ports that the array seldom waits for."""
     memories: list[MemoryLevel] = []

@@ -19,9 +19,10 @@ from nestmap.search import best_of
 from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact, exact_front
 from nestmap.search.temporal.ordering import pinned_orders
 from nestmap.search.temporal.pinned import place_pinned_levels
-from tests.properties.variants import few_examples
+from tests.properties.variants import few_examples, with_accelerator
 from tests.search.temporal.exact.oracle import Truth, feasible, least, pareto, points, truth
 from tests.search.temporal.exact.problems import Kind, Small, seeded_problem, small_problems
+from tests.search.temporal.exact.random_machines import free
 from tests.sweeps import STRESS
 
 SEEDS = 1200 if STRESS else 40
@@ -47,6 +48,13 @@ def test_optima_and_fronts_are_those_of_brute_force(kind: Kind, first: int) -> N
         except Exception as error:
             error.add_note(f"seeded_problem(Kind.{kind.name}, {seed}, {MOST_MAPPINGS})")
             raise
+
+
+def test_they_are_if_nothing_takes_energy() -> None:
+    for seed in range(SEEDS):
+        small = seeded_problem(Kind.PLAIN, seed, 2000)
+        accelerator = free(small.spatial.accelerator)
+        check(Small(with_accelerator(small.spatial, accelerator), small.mapping_type))
 
 
 @few_examples
