@@ -20,6 +20,7 @@ MOST_TICKS: Final = 9
 
 _TICKS: Final = 5
 _LETTERS: Final = 60
+_DIGITS: Final = 8
 
 
 class ParallelAxis(NamedTuple):
@@ -68,6 +69,15 @@ def _objective_axis(column: ObjectiveColumn) -> ParallelAxis:
     places = np.linspace(0, 1, _TICKS)
     at = low + places * (high - low)
     numbers = np.exp(at) if is_logarithmic else at
-    texts = (f"{x / unit.divisor:,.3g}" for x in numbers.tolist())
+    texts = _different_texts((numbers / unit.divisor).tolist())
     heights = (values - low) / (high - low)
     return ParallelAxis(label, heights, tuple(zip(places.tolist(), texts, strict=True)))
+
+
+def _different_texts(numbers: list[float]) -> list[str]:
+    """Numbers with as few digits as tell them apart, but three."""
+    for digits in range(3, _DIGITS):
+        texts = [f"{x:,.{digits}g}" for x in numbers]
+        if len(set(texts)) == len(numbers):
+            return texts
+    return [f"{x:,.{_DIGITS}g}" for x in numbers]
