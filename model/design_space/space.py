@@ -66,7 +66,8 @@ class Description(Frozen, frozen=True):
 class Setting(Frozen, frozen=True):
     """A field of the accelerator's description, by its path, and the value that it gets.
 
-    ``None``: designs lack the field.
+    In the path of a field of a core, the name of cores stands for all of them. ``None``: designs
+    lack the field.
     """
 
     field: Annotated[str, Field(min_length=1)]
@@ -74,7 +75,11 @@ class Setting(Frozen, frozen=True):
 
 
 class Presence(Frozen, frozen=True):
-    """A memory of the base accelerator, and the condition under which designs have it."""
+    """A part of the base accelerator, and the condition under which designs have it.
+
+    ``memory`` is the name of a memory of a single core; of several cores, it is the path of a core
+    or of a memory in one: ``cores.3``, ``cores.simd.memories.sram``.
+    """
 
     memory: Annotated[str, Field(min_length=1)]
     when: Expression
@@ -121,16 +126,19 @@ class WeightedNetwork(Frozen, frozen=True):
 class DesignSpace(Frozen, frozen=True):
     """Accelerators that differ in the values of parameters.
 
-    ``accelerator`` is the base: its name, its file, or the values of its description. ``mapping``
-    constrains the mappings on all designs; by default nothing does. ``settings`` say which fields
-    get which values, ``presence`` which memories only some designs have. Designs that do not meet
+    ``accelerator`` is the base, with a single core or several: its name, its file, or the values of
+    its description. ``mapping`` constrains the mappings on all designs; by default nothing does.
+    ``settings`` say which fields get which values, ``presence`` which memories, or cores with their
+    connections, only some designs have. Designs that do not meet
     all ``constraints`` are left out. ``objectives`` are what the front minimizes, and ``aggregate``
     says whether their quantities are sums over the networks or those of the worst network.
 
     Names in settings and conditions are those of parameters; constraints may also name quantities
     of the accelerator of a design: ``area``, ``units`` (of the array), and of a memory
     ``memories.NAME.size`` (bits of an instance), ``.instances``, ``.total`` (bits of all instances)
-    and ``.area`` (of all instances), which are 0 where a design lacks the memory.
+    and ``.area`` (of all instances), which are 0 where a design lacks the memory. Of several cores,
+    memories are those of all cores with a name, ``cores.NAME.memories.MEMORY.size``, which also
+    have a ``count``, ``units`` and an ``area``: ``cores.NAME.count``.
     """
 
     name: Annotated[str, Field(min_length=1, max_length=100)]

@@ -25,7 +25,7 @@ from nestmap.pipeline.pages.report.run import read_reported, run_anchor
 from nestmap.pipeline.pages.report.sweep_page import SWEEP_ANCHOR, sweep_body
 from nestmap.pipeline.sweep.recorded_summary import read_summary
 from nestmap.pipeline.sweep.summary import SweepSummary
-from nestmap.store import RunKind, RunStatus, Store, SweepRecord
+from nestmap.store import RunKind, RunRecord, RunStatus, Store, SweepRecord
 
 MOST_RUNS: Final = 12
 """How many runs a report has at most, each with its layers and mappings."""
@@ -35,7 +35,7 @@ def sweep_report(store: Store, name: str) -> str:
     """The page of a recorded sweep as one self-contained file.
 
     Designs on the front that are recorded as runs lead to their figures, accelerators, layers and
-    mappings; of many designs, some at equal distances along the front.
+    mappings, or schedules; of many designs, some at equal distances along the front.
 
     Raises:
         StoreError: where there is no such sweep, or it has no design yet.
@@ -78,8 +78,22 @@ def _runs(
     found = {run for design in designs for run, _ in runs_of_design(store, sweep, design)}
     for run in sorted(found):
         record = store.run(run)
-        if record.kind is RunKind.EXPLORE and record.status is RunStatus.DONE:
+        if record.status is RunStatus.DONE:
             try:
-                yield run, whole_run(store, read_reported(store, run))
+                yield run, _page(store, record)
             except InputError:  # another version of the cost model made it
                 continue
+
+
+def _page(store: Store, record: RunRecord) -> Markup:
+    """The layers and mappings of a run, or its schedule on several cores."""
+    if record.kind is RunKind.EXPLORE:
+        return whole_run(store, read_reported(store, record.id))
+    from nestmap.pipeline.pages.report.multicore.page import (  # noqa: PLC0415 (slow to import)
+        stream_body,
+    )
+    from nestmap.pipeline.pages.report.multicore.reported_run import (  # noqa: PLC0415 (as above)
+        read_stream,
+    )
+
+    return stream_body(read_stream(store, record.id))

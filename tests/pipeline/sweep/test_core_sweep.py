@@ -255,6 +255,19 @@ def test_the_default_plan_is_for_what_expressions_need(file: Path) -> None:
     assert plan.genetic.objectives == (names.ENERGY, names.LATENCY, names.EDP)
 
 
+def test_objectives_may_be_expressions(swept: SweepResult, tmp_path: Path) -> None:
+    goals = "[area, {name: cost, of: energy * area}, latency]"
+    file = write_core_space(tmp_path, SPACE.replace("[energy, latency, area]", goals))
+    plan = stream_plan_of_sweep(parse_design_space(file), SearchOptions())
+    assert [x.value for x in plan.genetic.objectives] == ["energy", "latency"]
+    found = nestmap.sweep(file, plan=PLAN)
+    assert [(x.energy, x.area) for x in found.designs] == [
+        (x.energy, x.area) for x in swept.designs
+    ]
+    best = min((x.energy or 0) * (x.area or 0) for x in found.designs)
+    assert found.best("cost").figure(found.space.objectives[1]) == best
+
+
 def test_designs_without_a_schedule_have_a_reason(tmp_path: Path) -> None:
     text = SPACE.replace(
         "cores.lane.operational_array.sizes[0]: lanes", "cores.2.memories.dram.size: lanes * 8"

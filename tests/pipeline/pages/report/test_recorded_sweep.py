@@ -9,12 +9,14 @@ import pytest
 
 import nestmap
 from nestmap import SweepResult
+from nestmap.pipeline.multicore.plan import stream_plan
 from nestmap.pipeline.pages.report import recorded_sweep as module
 from nestmap.pipeline.pages.report.recorded_sweep import sweep_report
 from nestmap.pipeline.pages.report.run import run_anchor
 from nestmap.store import Store
 from tests.pipeline.cli.inputs import run
 from tests.pipeline.pages.report.dom import Element, captioned, grid, read
+from tests.pipeline.sweep.core_spaces import write_core_space
 from tests.pipeline.sweep.spaces import SPACE, write_space
 
 HOSTILE = "<script>alert(1)</script>"
@@ -74,6 +76,25 @@ def test_the_front_leads_to_designs_and_these_to_runs(
         assert len({x for x in layers if x.removeprefix(f"{anchor}-layer-").isdigit()}) == len(
             best.layers
         )
+
+
+def test_designs_with_several_cores_lead_to_their_schedules(tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    plan = stream_plan(individuals=2, generations=1, lpf_limit=2)
+    found = nestmap.sweep(write_core_space(tmp_path), plan=plan, store=path)
+    with Store.open_read_only(path) as store:
+        page = read(sweep_report(store, "cores"))
+        recorded = {run_anchor(x.id) for x in store.runs()}
+    places = ids(page)
+    assert {x for x, n in places.items() if n > 1} == set()
+    assert {x.removeprefix("#") for x in targets(page)} <= set(places)
+    assert len(recorded) == 2 * len(found.front)
+    for design in found.front:
+        shown = page.by_id(f"design-{design.number}")
+        runs = {x.removeprefix("#") for x in targets(shown) if x.startswith("#run-")}
+        assert len(runs) == 2
+        assert runs <= recorded
+        assert all(f"{x}-schedule" in places for x in runs)
 
 
 def test_names_are_never_markup(path: Path) -> None:
