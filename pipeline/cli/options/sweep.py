@@ -149,7 +149,7 @@ class SweepFileOptions:
         Path | None,
         Option(
             help="Write a report to this HTML file: the front as charts and as a table; with "
-            "--store, also layers and mappings of its designs.",
+            "--store, also layers and mappings, or schedules, of its designs.",
             metavar="FILE",
         ),
     ] = None

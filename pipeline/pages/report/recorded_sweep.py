@@ -28,7 +28,7 @@ from nestmap.pipeline.sweep.summary import SweepSummary
 from nestmap.store import RunKind, RunRecord, RunStatus, Store, SweepRecord
 
 MOST_RUNS: Final = 12
-"""How many runs a report has at most, each with its layers and mappings."""
+"""How many runs a report has at most, each with its layers and mappings or its schedule."""
 
 
 def sweep_report(store: Store, name: str) -> str:

@@ -16,6 +16,7 @@ from nestmap.model.multicore.top_memories import TopMemories
 from nestmap.pipeline.format.runs import titled
 from nestmap.pipeline.multicore.pipeline import rebuild_problem
 from nestmap.pipeline.multicore.recording import RecordedCosts, read_job
+from nestmap.pipeline.pages.report.run import run_anchor
 from nestmap.pipeline.stages.multicore.inter_core import schedule_allocation
 from nestmap.store import RunRecord, RunStatus, Store, StreamInfo
 
@@ -94,7 +95,7 @@ def read_stream(store: Store, run: UUID) -> ReportedStream:
             told = f"no schedule: it is {record.status}, and has recorded no allocation"
             raise InputError(f"run {run}", told, "a run that is done") from None
     return ReportedStream(
-        anchor=f"run-{run.hex[:12]}",
+        anchor=run_anchor(run),
         schedule=schedule_allocation(problem, allocation),
         generations=store.generations(run) or (found.generation,),
         bound=found.bound,
