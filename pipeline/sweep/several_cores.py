@@ -27,10 +27,11 @@ from nestmap.model.multicore.population import Generation
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem
 from nestmap.model.multicore.schedule import ScheduleProblem
 from nestmap.pipeline.explore.keys import key_of
-from nestmap.pipeline.multicore.api import StreamResult, carry_out_stream, stream_problem
-from nestmap.pipeline.multicore.pipeline import split_network
+from nestmap.pipeline.multicore.api import stream_problem
+from nestmap.pipeline.multicore.pipeline import stream_pipeline
 from nestmap.pipeline.multicore.plan import StreamPlan
-from nestmap.pipeline.multicore.run import ScheduleRun, StreamJob
+from nestmap.pipeline.multicore.run import StreamJob, StreamPorts
+from nestmap.pipeline.stages.multicore.inter_core import ScheduledSearch
 from nestmap.pipeline.sweep.checked_cores import CheckedCores
 from nestmap.pipeline.sweep.design_explorer import DesignExplorer, Outcome, check_wanted
 from nestmap.pipeline.sweep.explore_designs import ExploreDesigns
@@ -41,7 +42,7 @@ from nestmap.search.version import VERSION as SEARCH_VERSION
 if TYPE_CHECKING:
     from nestmap.store import Store
 
-_Schedule: TypeAlias = Callable[[Design, StreamProblem], StreamResult]
+_Schedule: TypeAlias = Callable[[Design, StreamProblem], ScheduledSearch]
 """Schedules a network on a design."""
 
 
@@ -97,7 +98,8 @@ class SeveralCores:
 
     def explorer(self, stopped: Event) -> DesignExplorer[MultiCoreAccelerator]:
         """Explores one design after the other, without a store, until ``stopped`` is set."""
-        return self._explorer(partial(_unrecorded, self.plan, SharedCosts(), _Stopping(stopped)))
+        ports = StreamPorts(SharedCosts(), _Stopping(stopped))
+        return self._explorer(partial(_unrecorded, self.plan, ports))
 
     def recorder(self, store: Store, recording: Recording, tags: tuple[str, ...]) -> ExploreDesigns:
         """Explores designs such that each accelerator and network is a run of the store.
@@ -113,29 +115,31 @@ class SeveralCores:
             self.checked.settings.space,
             self.checked.accelerator,
             chip_area,
-            partial(_outcome, self.checked, schedule),
+            partial(_outcome, self.checked, schedule, self.objective),
         )
 
 
 def _outcome(
-    checked: CheckedCores, schedule: _Schedule, design: Design, accelerator: MultiCoreAccelerator
+    checked: CheckedCores,
+    schedule: _Schedule,
+    objective: Objective,
+    design: Design,
+    accelerator: MultiCoreAccelerator,
 ) -> Outcome:
     found: list[NetworkFigures] = []
     problems = checked.problems(accelerator)
     for entry, problem in zip(checked.settings.space.networks, problems, strict=True):
         try:
-            found.append(_figures(entry, schedule(design, problem)))
+            found.append(_figures(entry, schedule(design, problem), objective))
         except InfeasibleError as error:
             return f"{entry.name}: {error}"
     return tuple(found)
 
 
 def _unrecorded(
-    plan: StreamPlan, costs: SharedCosts, progress: _Stopping, _: Design, problem: StreamProblem
-) -> StreamResult:
-    split = split_network(plan, problem)
-    run = replace(ScheduleRun.unrecorded(), ledger=costs)
-    return carry_out_stream(StreamJob(problem, plan), split, run, progress)
+    plan: StreamPlan, ports: StreamPorts, _: Design, problem: StreamProblem
+) -> ScheduledSearch:
+    return stream_pipeline(StreamJob(problem, plan), ports)(problem)
 
 
 def _recorded(
@@ -144,10 +148,12 @@ def _recorded(
     store: Store,
     design: Design,
     problem: StreamProblem,
-) -> StreamResult:
+) -> ScheduledSearch:
     name, tags = named
     label = RunLabel.of(f"{name}/{design.number}", tags)
-    return stream_problem(StreamJob(problem, plan, available_workers(), label), store=store)
+    job = StreamJob(problem, plan, available_workers(), label)
+    found = stream_problem(job, store=store)
+    return ScheduledSearch(found.search, found.schedule)
 
 
 @final
@@ -178,13 +184,15 @@ class _Stopping:
         check_wanted(self.stopped)
 
 
-def _figures(entry: WeightedNetwork, found: StreamResult) -> NetworkFigures:
-    """The figures of the reported schedule; its gap is known where a bound is, of the latency."""
-    is_latency = found.plan.objective is Objective.LATENCY
+def _figures(
+    entry: WeightedNetwork, found: ScheduledSearch, objective: Objective
+) -> NetworkFigures:
+    """The figures of the best schedule; its gap is known where a bound is, of the latency."""
+    bound = found.search.bound if objective is Objective.LATENCY else None
     return NetworkFigures(
         network=entry.name,
         weight=entry.weight,
-        energy=float(found.energy),
-        latency=float(found.latency),
-        gap=found.bound.gap if found.bound is not None and is_latency else None,
+        energy=float(found.schedule.energy.total),
+        latency=float(found.schedule.latency),
+        gap=None if bound is None else bound.gap,
     )

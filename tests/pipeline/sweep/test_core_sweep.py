@@ -18,14 +18,16 @@ from nestmap.model.design_space.expression import Expression
 from nestmap.model.design_space.objective import ObjectiveFormula
 from nestmap.model.design_space.result import DesignResult
 from nestmap.model.multicore.population import AllocationObjective
-from nestmap.model.multicore.problem import SplitProblem
+from nestmap.model.multicore.problem import StreamProblem
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.frontend.yaml.design_space import parse_design_space
-from nestmap.pipeline.multicore.api import StreamResult, carry_out_stream
+from nestmap.pipeline.multicore.pipeline import stream_pipeline
 from nestmap.pipeline.multicore.plan import StreamPlan, stream_plan
-from nestmap.pipeline.multicore.run import ScheduleRun, StreamJob, StreamProgress
+from nestmap.pipeline.multicore.run import StreamJob, StreamPorts
 from nestmap.pipeline.render.text.query_result_file import Layout, answer_text
+from nestmap.pipeline.stage_graph import Stage
+from nestmap.pipeline.stages.multicore.inter_core import ScheduledSearch
 from nestmap.pipeline.sweep import several_cores
 from nestmap.pipeline.sweep.recorded_summary import read_summary
 from nestmap.pipeline.sweep.sweep_method import stream_plan_of_sweep
@@ -211,12 +213,12 @@ def test_sweeps_share_what_they_find_with_the_same_plan(
     scheduled: list[str] = []
 
     def counted(
-        job: StreamJob, split: SplitProblem, run: ScheduleRun, progress: StreamProgress | None
-    ) -> StreamResult:
+        job: StreamJob, ports: StreamPorts | None = None
+    ) -> Stage[StreamProblem, ScheduledSearch]:
         scheduled.append(job.problem.accelerator.content_hash)
-        return carry_out_stream(job, split, run, progress)
+        return stream_pipeline(job, ports)
 
-    monkeypatch.setattr(several_cores, "carry_out_stream", counted)
+    monkeypatch.setattr(several_cores, "stream_pipeline", counted)
     path = tmp_path / "s.duckdb"
     first = nestmap.sweep(write_core_space(tmp_path), plan=PLAN, store=path, runs="none")
     assert len(scheduled) == 2 * len(first.designs)

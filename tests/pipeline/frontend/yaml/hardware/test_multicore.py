@@ -7,6 +7,8 @@ from typing import Final
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nestmap.model import (
     Bus,
@@ -122,6 +124,35 @@ def test_a_mesh_links_neighbors_in_rows(tmp_path: Path) -> None:
     text = f"{CORES}{repeated}\n  - {{type: mesh, cores: [0, 1], columns: 2, bandwidth: 8}}\n"
     cores = [(0, 6), (0, 7), (6, 8), (7, 8), (7, 1)]  # rows 0 6, 7 8, 1
     assert set(parsed(tmp_path, text).links) == set(ChannelSpec(bandwidth=8).links(cores))
+
+
+@given(st.integers(1, 9), st.integers(1, 5))
+def test_a_mesh_of_copies_links_those_one_step_apart(count: int, columns: int) -> None:
+    tpu, offchip = (yaml.safe_load(bundled_cores()[x].read_text()) for x in ("tpu_like", "offchip"))
+    wires = {"bandwidth": 8}
+    made = read_multicore(
+        {
+            "name": "m",
+            "cores": {0: tpu, 1: offchip},
+            "offchip_core_id": 1,
+            "copies": {0: count},
+            "core_connectivity": [
+                {"type": "mesh", "cores": [0], "columns": columns, **wires},
+                {"type": "bus", "cores": [0, 1], **wires},
+            ],
+        }
+    )
+    numbers = [0, *range(2, count + 1)]
+    assert sorted(core.id for core in made.cores) == sorted([*numbers, 1])
+    places = {number: divmod(n, columns) for n, number in enumerate(numbers)}
+    near = {
+        (x, y)
+        for x, (row, column) in places.items()
+        for y, other in places.items()
+        if abs(row - other[0]) + abs(column - other[1]) == 1
+    }
+    assert {(x.sender, x.receiver) for x in made.links} == near
+    assert len(made.links) == len(near)
 
 
 def test_coordinates_are_column_and_row(tmp_path: Path) -> None:
