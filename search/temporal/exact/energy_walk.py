@@ -114,7 +114,8 @@ class LeastEnergy(NamedTuple):
 def least_energy_of(problems: Sequence[SpatialProblem], options: ExactOptions) -> LeastEnergy:
     """The least energy of some spatial mappings, found without an exact search of each.
 
-    Unknown where the kernels do not find the optimum, or nothing fits.
+    Unknown where the kernels do not find the optimum, nothing fits, or nothing takes energy: no row
+    is below another one then.
     """
     first = problems[0].problem
     if any(x.problem is not first for x in problems) or not _is_plain(first, options):
@@ -126,6 +127,8 @@ def least_energy_of(problems: Sequence[SpatialProblem], options: ExactOptions) -
     for limit in (*(cheap.min() * x for x in COMPARED_LIMITS), inf):  # the minimum may be 0
         found = least_energies(flat, work, known, rows, float(limit), options.labels)
         least = float(found.min())
+        if least == 0.0:
+            break
         if isfinite(least):
             return LeastEnergy(least, found <= least * (1 + ROUNDING))
         if least == -inf:
