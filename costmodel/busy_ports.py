@@ -7,7 +7,27 @@ import numpy as np
 from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.work import Work
+from nestmap.costmodel.skipping import share_of_periods
 from nestmap.costmodel.transfers import link_of
+
+
+@kernel
+def moving_cycles(problem: FlatProblem, work: Work, transfer: int) -> float:
+    """Cycles of all periods of a transfer, but for those that are skipped.
+
+    Formula: docs/cost-model.md#busy-ports
+
+    Reads: slides, times, needed, fresh_needed, cycles.
+    Fills: nothing.
+    """
+    x, link = problem.transfer_operand[transfer], link_of(problem, transfer)
+    times, slides = work.times[problem.views - 1, transfer], work.slides[x, link]
+    if times == 0:
+        return 0.0
+    cycles = work.needed[transfer] * (times - slides)
+    if slides > 0:
+        cycles += work.fresh_needed[transfer] * slides
+    return float(cycles * share_of_periods(problem, work, x, link))
 
 
 @kernel
@@ -16,16 +36,12 @@ def busy_cycles(problem: FlatProblem, work: Work, port: int) -> float:
 
     Formula: docs/cost-model.md#busy-ports
 
-    Reads: slides, times, needed, fresh_needed.
+    Reads: slides, times, needed, fresh_needed, cycles.
     Fills: nothing.
     """
-    view, busy = problem.views - 1, 0.0
+    busy = 0.0
     for t in range(problem.first_transfer[port], problem.first_transfer[port + 1]):
-        slides = work.slides[problem.transfer_operand[t], link_of(problem, t)]
-        if work.times[view, t] > 0:
-            busy += work.needed[t] * (work.times[view, t] - slides)
-            if slides > 0:
-                busy += work.fresh_needed[t] * slides
+        busy += moving_cycles(problem, work, t)
     return busy
 
 
@@ -51,7 +67,7 @@ def wait_for_ports(problem: FlatProblem, work: Work, stall: float, others: float
 
     Formula: docs/cost-model.md#busy-ports
 
-    Reads: slides, times, needed, fresh_needed, port_stall.
+    Reads: slides, times, needed, fresh_needed, cycles, port_stall.
     Fills: port_wait.
     """
     worst = stall

@@ -126,6 +126,7 @@ def _evaluation(
             for operand, memory_operand in spatial.problem.links.items()
         ),
         gated_macs=gated_macs(spatial.problem),
+        skipped_cycles=int(totals.skipped),
         hop_energy=float(hop_energy(problem, work)),
         hop_stalls=_hop_stalls(spatial, problem, work, totals),
         padding=spatial.layer.padding,
@@ -224,7 +225,8 @@ def _hop_stalls(
     """Where units hand on words; empty if the array does not limit hops."""
     if problem.hop_bandwidth == inf:
         return ()
-    others = totals.ideal_temporal + totals.onloading + totals.offloading + problem.drain
+    computing = totals.ideal_temporal + totals.skipped
+    others = computing + totals.onloading + totals.offloading + problem.drain
     found: list[HopStall] = []
     for x, operand in enumerate(spatial.layer.operands):
         for link in range(int(problem.levels[x])):

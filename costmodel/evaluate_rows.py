@@ -10,17 +10,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nestmap.costmodel.busy_ports import wait_for_ports
+from nestmap.costmodel.busy_ports import busy_cycles, wait_for_ports
 from nestmap.costmodel.energy import count_accesses, memory_energy
 from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.footprint import count_bits, count_elements, find_partial_sums
-from nestmap.costmodel.hops import hop_energy, wait_for_hops
+from nestmap.costmodel.hops import hop_cycles, hop_energy, wait_for_hops
 from nestmap.costmodel.kernel.jit import is_compiled, kernel
 from nestmap.costmodel.kernel.record import new_record
 from nestmap.costmodel.kernel.work import Totals, Work
 from nestmap.costmodel.known_rows import NO_ROW, KnownRows, find_row, remember_row
 from nestmap.costmodel.loading import load_ports, offloading, onloading
 from nestmap.costmodel.reuse import compare_loops, count_cycles, measure_tops, place_loops
+from nestmap.costmodel.skipping import skippable_cycles
 from nestmap.costmodel.sliding import measure_slides
 from nestmap.costmodel.stall import time_transfers, worst_stall
 from nestmap.costmodel.structure import Structure, prepare_structure
@@ -117,14 +118,40 @@ def evaluate_row(problem: FlatProblem, work: Work) -> Totals:
     if problem.strict_ports == 1:
         stall = wait_for_ports(problem, work, stall, others)
     stall = wait_for_hops(problem, work, stall, others)
+    skipped = skipped_cycles(problem, work, others + stall)
     return Totals(
         memory_energy(problem, work),
         problem.computation + hop_energy(problem, work),
-        np.ceil(cycles),
+        np.ceil(cycles) - skipped,
         stall,
         first,
         last,
+        skipped,
     )
+
+
+@kernel
+def skipped_cycles(problem: FlatProblem, work: Work, latency: float) -> float:
+    """The cycles by which skipped steps shorten a latency.
+
+    A layer still takes as long as each port and each link between units is busy.
+
+    Formula: docs/cost-model.md#skipped-steps
+
+    Reads: elements, slides, fresh, times, needed, fresh_needed, cycles.
+    Fills: nothing.
+    """
+    skippable = skippable_cycles(problem, float(work.cycles[0, problem.levels[0]]))
+    if skippable == 0.0:
+        return skippable
+    busy = 0.0
+    for port in range(problem.ports):
+        busy = max(busy, busy_cycles(problem, work, port))
+    if problem.hop_bandwidth < np.inf:
+        for x in range(problem.operands):
+            for link in range(problem.levels[x]):
+                busy = max(busy, hop_cycles(problem, work, x, link))
+    return float(max(0.0, min(skippable, np.floor(latency - busy))))
 
 
 def evaluate_rows(

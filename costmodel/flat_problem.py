@@ -49,6 +49,7 @@ class FlatProblem:
     element_bits: Annotated[Floats, (OPERANDS, LEVELS)]
     partial_bits: Annotated[Floats, (OPERANDS, LEVELS)]
     gating_density: Annotated[Floats, (OPERANDS,)]  # [x] share of elements that gate no operation
+    skip_density: Annotated[Floats, (OPERANDS,)]  # [x] the same of those that do not skip steps
     least_share: Annotated[Floats, (OPERANDS,)]  # [x] least share of its accesses at the array
     r_dimension: Annotated[Ints, (OPERANDS * DIMENSIONS,)]  # r dimensions, operand by operand
     first_r: Annotated[Ints, (OPERANDS + 1,)]  # [x + 1] where those of an operand begin
@@ -97,6 +98,7 @@ class FlatProblem:
     units: Annotated[Floats, (VIEWS, OPERANDS, LEVELS)]  # [v, x, l] instances of a level in use
     # [v, x, l] units of level l that get different data from level l + 1
     boost: Annotated[Floats, (VIEWS, OPERANDS, LEVELS)]
+    step_words: Annotated[Floats, (OPERANDS,)]  # [x] different words in a step of all units
     computation: float  # pJ of all multiply-accumulates
     hop_energy: float  # pJ a bit from unit to unit
     hop_bandwidth: float  # bit/cycle from unit to unit; infinite: any number

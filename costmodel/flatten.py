@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from math import ceil, inf
+from math import ceil, floor, inf, prod
 from typing import Generic, NamedTuple, TypeVar, cast, final
 
 import numpy as np
@@ -20,7 +20,7 @@ from nestmap.costmodel.kernel.record import (
 from nestmap.costmodel.mac_energy import computation_energy
 from nestmap.costmodel.ports import Transfer, link_ends, link_sharing, port_transfers
 from nestmap.costmodel.spatial import put_unrollings, unrollings_of
-from nestmap.costmodel.zeros import gating_densities, least_shares, stored_bits
+from nestmap.costmodel.zeros import gating_densities, least_shares, skipping_densities, stored_bits
 from nestmap.model import Layer, MappingProblem, Relevance, SpatialProblem
 from nestmap.model.arrays import Ints
 from nestmap.model.dims import ArrayDimension, LayerOperand
@@ -88,7 +88,9 @@ def _flatten_problem(same: _Identity[MappingProblem]) -> FlatProblem:
     flat.holds_inputs = int(array.holds_inputs)
     flat.free_first_sum = int(problem.accelerator.free_first_sum)
     flat.strict_ports = int(problem.accelerator.strict_ports)
-    flat.ideal_cycles = ceil(ceil(problem.layer.macs / array.units) * array.operation_cycles)
+    steps = ceil(problem.layer.macs / array.units) * array.operation_cycles
+    executed = prod(skipping_densities(problem))
+    flat.ideal_cycles = ceil(steps) if executed == 1.0 else max(1, floor(steps * executed))
     return flat
 
 
@@ -178,6 +180,7 @@ def _put_bits(flat: FlatProblem, problem: MappingProblem) -> None:
     """
     gating = gating_densities(problem)
     fill_corner(flat.gating_density, gating, "operands")
+    fill_corner(flat.skip_density, skipping_densities(problem), "operands")
     fill_corner(flat.least_share, least_shares(gating), "operands")
     for x, operand in enumerate(problem.layer.operands):
         levels = problem.levels(operand.name)

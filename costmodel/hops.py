@@ -8,6 +8,7 @@ from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.kernel.axes import FRACTIONAL, OUT, RD_LOW, WR_LOW
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.work import Work
+from nestmap.costmodel.skipping import share_of_periods
 from nestmap.costmodel.transfers import link_of
 from nestmap.costmodel.zeros import share_of_accesses
 
@@ -98,7 +99,7 @@ def hop_cycles(problem: FlatProblem, work: Work, x: int, link: int) -> float:
     cycles = whole * (periods - slides)
     if slides > 0:
         cycles += np.ceil(work.fresh[view, x, link] * bits / problem.hop_bandwidth) * slides
-    return float(cycles)
+    return float(cycles * share_of_periods(problem, work, x, link))
 
 
 @kernel

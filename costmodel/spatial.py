@@ -61,7 +61,7 @@ def put_unrollings(problem: FlatProblem, unrollings: Ints) -> None:
     """Writes a spatial mapping into the record: everything but the energy of the array.
 
     Fills: views, unrolled_dimension, unrolled_factor, first_unrolled, reduced_from, units, boost,
-    drain.
+    step_words, drain.
     """
     merged = np.empty((len(unrollings), 2), np.int64)
     factors = np.empty((VIEWS, len(unrollings)))
@@ -201,6 +201,8 @@ def _put_boost(problem: FlatProblem, view: int, x: int) -> None:
         unique *= boost[level]
         boost[level] = np.rint(unique / unique_above)
         unique_above = unique
+    if view == FRACTIONAL:
+        problem.step_words[x] = unique
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""What zeros save: bits of tensors that memories compress, and operations that are gated.
+"""What zeros save: bits of tensors that memories compress, operations gated, and steps skipped.
 
 Zeros lie anywhere in a tensor, each element being one with the same probability, whatever the
 others are: Sparseloop's uniform density model. All figures are expected values.
@@ -20,6 +20,7 @@ from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.reuse import IRRELEVANT
 from nestmap.model import Compression, MappingProblem
+from nestmap.model.dims import MemoryOperand
 
 
 def stored_bits(precision: int, density: float, compression: Compression | None) -> float:
@@ -40,9 +41,19 @@ def stored_bits(precision: int, density: float, compression: Compression | None)
 
 def gating_densities(problem: MappingProblem) -> list[float]:
     """[x] the share of an operand's elements that do not gate operations; output first."""
-    gating = problem.accelerator.array.zero_gating
+    array = problem.accelerator.array
+    return _densities(problem, (*array.zero_gating, *array.zero_skipping))
+
+
+def skipping_densities(problem: MappingProblem) -> list[float]:
+    """[x] the share of an operand's elements that do not skip steps; output first."""
+    return _densities(problem, problem.accelerator.array.zero_skipping)
+
+
+def _densities(problem: MappingProblem, operands: Sequence[MemoryOperand]) -> list[float]:
+    """[x] the density of each operand that one of these carries, 1 of others."""
     return [
-        operand.density if problem.links[operand.name] in gating else 1.0
+        operand.density if problem.links[operand.name] in operands else 1.0
         for operand in problem.layer.operands
     ]
 

@@ -121,6 +121,15 @@ def simulate_gating(
     return [len(operations) for operations in served]
 
 
+def simulate_steps(
+    spatial: SpatialProblem, temporal: TemporalMapping, operands: Sequence[str]
+) -> Iterator[list[int]]:
+    """For each cycle, the different elements of each operand that all units use in it."""
+    runs = [_Run(spatial, temporal, operand) for operand in operands]
+    for cycle in range(temporal.cycles):
+        yield [len(run.used_in(cycle)) for run in runs]
+
+
 def _count_input(run: _Run, traffic: Traffic) -> None:
     for link in range(run.levels):
         held: dict[Unit, Tile] = {}
@@ -274,6 +283,10 @@ class _Run:
             for element in tiles[instance]:
                 users.setdefault((self.instance(link, instance), element), []).append(instance)
         return Counter(pair for chain in users.values() for pair in pairwise(chain))
+
+    def used_in(self, cycle: int) -> set[Element]:
+        """The elements that the units work on in a cycle."""
+        return {self.element(cycle, unit) for unit in self._units}
 
     def instance(self, level: int, unit: Unit) -> Unit:
         """The instance of a level that serves the unit; below level 0 that is the unit itself."""

@@ -103,3 +103,4 @@ class Totals(NamedTuple):
     stall: float
     onloading: float
     offloading: float
+    skipped: float

@@ -126,6 +126,8 @@ class CostModelEvaluation(Frozen, frozen=True):
     """The memory operand that carried each operand."""
     gated_macs: float = Field(default=0.0, ge=0, allow_inf_nan=False)
     """Of ``macs``, those that are expected to do nothing because an input is zero."""
+    skipped_cycles: Cycles = 0
+    """The cycles that computation would take more if the array skipped no zeros."""
     hop_energy: PicoJoules = 0.0
     """Of ``mac_energy``, what units spend to hand on words to their neighbors."""
     hop_stalls: tuple[HopStall, ...] = ()

@@ -42,6 +42,8 @@ class OperationalArray(Frozen, frozen=True):
     memory for every operation (the reference's ``access_same_data_considered_as_no_access``).
     Where an element of an operand in ``zero_gating`` is zero, its operations do nothing: they take
     their cycles, but no energy, nor do the accesses that they alone need at the innermost memories.
+    Zeros of an operand in ``zero_skipping`` do that, too, and the array skips a step of all its
+    units, which takes no cycle, if all elements of such an operand in it are zero.
     A bit that goes from a unit to the next takes ``hop_energy`` pJ: inputs that several share, and
     sums to which several add. Between two units, each operand moves at most ``hop_bandwidth`` bits
     a cycle; ``None``: any number.
@@ -60,6 +62,7 @@ class OperationalArray(Frozen, frozen=True):
     cycles_per_operation: float = Field(default=1.0, gt=0, allow_inf_nan=False)
     holds_inputs: bool = True
     zero_gating: tuple[MemoryOperand, ...] = ()
+    zero_skipping: tuple[MemoryOperand, ...] = ()
     hop_energy: PicoJoules = 0.0
     hop_bandwidth: Width | None = None
     imc: InMemoryCompute | None = None
@@ -75,9 +78,16 @@ class OperationalArray(Frozen, frozen=True):
                     f"systolic dimension {name} is not in the array; expected one of "
                     f"{', '.join(names)}"
                 )
-        if OUTPUT in self.zero_gating or len(set(self.zero_gating)) < len(self.zero_gating):
+        for verb, given in (("gate", self.zero_gating), ("skip", self.zero_skipping)):
+            if OUTPUT in given or len(set(given)) < len(given):
+                raise ValueError(
+                    f"zeros of {', '.join(given)} {verb} operations; expected different inputs"
+                )
+        both = [name for name in self.zero_gating if name in self.zero_skipping]
+        if both:
             raise ValueError(
-                f"zeros of {', '.join(self.zero_gating)} gate operations; expected different inputs"
+                f"zeros of {', '.join(both)} gate and skip operations; expected one of them, as "
+                "what is skipped is gated, too"
             )
         if self.imc is not None:
             self._check_imc(self.imc)
@@ -92,6 +102,7 @@ class OperationalArray(Frozen, frozen=True):
             ("holds_inputs", self.holds_inputs, True),
             ("systolic_dimensions", self.systolic_dimensions, ()),
             ("zero_gating", self.zero_gating, ()),
+            ("zero_skipping", self.zero_skipping, ()),
             ("hop_energy", self.hop_energy, 0.0),
             ("hop_bandwidth", self.hop_bandwidth, None),
         )

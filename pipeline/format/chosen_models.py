@@ -28,9 +28,11 @@ def chosen_models(accelerator: Accelerator) -> Iterator[str]:
 
 
 def _zeros(accelerator: Accelerator) -> Iterator[str]:
-    """What zeros save: compressed operands, and gated operations."""
+    """What zeros save: compressed operands, gated operations, skipped steps."""
     for level in accelerator.memories:
         if level.compression:
             yield f"Memory {level.name} compresses {', '.join(map(str, level.compression))}."
     if accelerator.array.zero_gating:
         yield f"Zeros of {', '.join(accelerator.array.zero_gating)} gate operations."
+    if accelerator.array.zero_skipping:
+        yield f"Zeros of {', '.join(accelerator.array.zero_skipping)} skip steps of the array."

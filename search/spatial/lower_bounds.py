@@ -23,6 +23,7 @@ from nestmap.costmodel.kernel.axes import FRACTIONAL, OUT
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.record import copy_record
 from nestmap.costmodel.reuse import IRRELEVANT
+from nestmap.costmodel.skipping import executed_share, skippable_cycles
 from nestmap.costmodel.spatial import put_unrollings, temporal_sizes, unrollings_of
 from nestmap.costmodel.transfers import is_backward, link_of
 from nestmap.model import CostBounds, MappingProblem, Objective, SpatialProblem
@@ -114,16 +115,17 @@ def _bounds(
             latency = max(
                 latency, _cycles_always(problem, t, total), _hops_always(problem, t, total)
             )
+    skipped = skippable_cycles(problem, total)
     if problem.holds_inputs == 0:
-        return energy, latency
+        return energy, latency - skipped
     least, fastest = np.inf, np.inf
     for d in range(problem.dimensions):
         if sizes[d] > 1.0:
             reads, cycles = _reads(problem, d, sizes, total, extent)
             least, fastest = min(least, reads), min(fastest, cycles)
     if least == np.inf:
-        return energy, latency
-    return energy + least, max(latency, fastest)
+        return energy, latency - skipped
+    return energy + least, max(latency, fastest) - skipped
 
 
 @kernel
@@ -199,7 +201,8 @@ def _hops_always(problem: FlatProblem, t: int, total: float) -> float:
     x = problem.transfer_operand[t]
     if shared_below(problem, x, ARRAY) == 0.0:
         return 0.0
-    return float(np.ceil(problem.partial_bits[x, 0] / problem.hop_bandwidth) * total)
+    cycles = np.ceil(problem.partial_bits[x, 0] / problem.hop_bandwidth)
+    return float(cycles * total * executed_share(problem))
 
 
 @kernel

@@ -126,6 +126,13 @@ ACCELERATOR_FAULTS = (
         "0",
         "a positive number of bit/cycle",
     ),
+    Fault(
+        "unit_energy: 0.5",
+        "unit_energy: 0.5\n  zero_gating: [I1]\n  zero_skipping: [I1]",
+        "2: operational_array",
+        "zeros of I1 gate and skip operations",
+        "one of them, as what is skipped is gated, too",
+    ),
     Fault("unit_energy: 0.5", "is_imc: 5", "6: operational_array.is_imc", "5", "true or false"),
     Fault("unit_energy: 0.5", "is_imc: yes", "2: operational_array", "no imc_type", "imc_type of"),
     Fault(

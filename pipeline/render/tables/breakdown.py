@@ -84,7 +84,8 @@ def _machine_parts(cme: CostModelEvaluation) -> Iterator[tuple[str, str, str]]:
 def _latency_parts(cme: CostModelEvaluation) -> Iterator[tuple[str, str, str]]:
     idle = cme.ideal_temporal_cycles - cme.ideal_cycles
     yield "Latency", cycles(cme.latency), "cycles, the sum of"
-    yield "  ideal", cycles(cme.ideal_cycles), "all units of the array busy all the time"
+    skipped = f"; {cycles(cme.skipped_cycles)} more are skipped" if cme.skipped_cycles else ""
+    yield "  ideal", cycles(cme.ideal_cycles), f"all units of the array busy all the time{skipped}"
     yield "  idle units", cycles(idle), "what the spatial mapping leaves unused"
     yield "  stall", cycles(cme.stall), _blamed(cme)
     yield "  on-loading", cycles(cme.onloading), "the first data on their way in"

@@ -33,7 +33,7 @@ class Rule(NamedTuple):
     computation: float  # pJ
     leakage: float  # pJ a cycle
     cycles: float  # of computation without stall
-    drain: float
+    drain: float  # cycles, minus those that zeros skip
     counts_energy: bool  # the objective is the product of what counts
     counts_latency: bool
     is_front: bool

@@ -12,6 +12,7 @@ Latency is not a sum over boundaries, but it is bounded by sums:
   cycles that the rest needs, or its share of all cycles, whichever is less.
 - A memory that reuses windows loads at least what it does if all loops over one dimension follow
   each other right above its tile.
+- Steps that zeros skip shorten all of these, but not what follows.
 - With strict ports latency is at least what all transfers of a port need, and with limited hops
   what each link between units does.
 
@@ -25,6 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nestmap.costmodel.busy_ports import moving_cycles
 from nestmap.costmodel.energy import count_accesses, memory_energy
 from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.footprint import count_bits, count_elements, find_partial_sums
@@ -41,6 +43,7 @@ from nestmap.costmodel.loading import (
     link_cost,
 )
 from nestmap.costmodel.reuse import count_cycles
+from nestmap.costmodel.skipping import skippable_cycles
 from nestmap.costmodel.sliding import bound_slides
 from nestmap.costmodel.stall import time_transfers
 from nestmap.costmodel.transfers import (
@@ -106,10 +109,10 @@ def all_resources(problem: FlatProblem, lattice: Lattice) -> Resources:
     kind = np.array([ENERGY, *(k for k, n in counts.items() for _ in range(n)), *loads, *waits])
     shape = len(kind), problem.operands, problem.levels.max() + 1, len(lattice.depth)
     spent = np.zeros(shape)
-    cycles = _fill_all(problem, new_record(Work), lattice, spent)
+    cycles, skippable = _fill_all(problem, new_record(Work), lattice, spent)
     offset, width, busy = np.zeros(len(kind)), np.ones(len(kind)), np.zeros(len(kind), np.int64)
     offset[1 + ports : 1 + 2 * ports] = cycles
-    offset[len(kind) - len(waits) :] = problem.drain
+    offset[len(kind) - len(waits) :] = problem.drain - skippable
     width[kind == ONCE] = np.tile(problem.port_max[:ports], SEQUENCES)
     busy[kind == ONCE] = np.tile(np.flatnonzero(kind == BUSY), SEQUENCES)
     most = spent.max(axis=3).sum(axis=(1, 2))
@@ -141,8 +144,10 @@ def _loads(spent: Floats, kind: Ints) -> list[Floats]:
 
 
 @kernel
-def _fill_all(problem: FlatProblem, work: Work, lattice: Lattice, spent: Floats) -> float:
-    """Fills all resources; returns the cycles of computation."""
+def _fill_all(
+    problem: FlatProblem, work: Work, lattice: Lattice, spent: Floats
+) -> tuple[float, float]:
+    """Fills all resources; returns the cycles of computation, and those that zeros skip."""
     least = np.full(problem.operands, np.inf)
     for p in range(len(lattice.depth)):
         load_point(work, lattice, p)
@@ -161,7 +166,8 @@ def _fill_all(problem: FlatProblem, work: Work, lattice: Lattice, spent: Floats)
             _add_busy(problem, work, p, spent[len(spent) - links - problem.ports :])
         if links > 0:
             _add_hops(problem, work, p, spent[len(spent) - links :])
-    return float(np.ceil(work.cycles[0, problem.levels[0]] * problem.cycles_per_operation))
+    steps = float(work.cycles[0, problem.levels[0]])
+    return float(np.ceil(steps * problem.cycles_per_operation)), skippable_cycles(problem, steps)
 
 
 @kernel
@@ -237,11 +243,7 @@ def _add_busy(problem: FlatProblem, work: Work, p: int, spent: Floats) -> None:
     for port in range(problem.ports):
         for t in range(problem.first_transfer[port], problem.first_transfer[port + 1]):
             x, link = problem.transfer_operand[t], link_of(problem, t)
-            slides = work.slides[x, link]
-            cycles = work.needed[t] * (work.times[problem.views - 1, t] - slides)
-            if slides > 0:
-                cycles += work.fresh_needed[t] * slides
-            spent[port, x, link, p] += cycles
+            spent[port, x, link, p] += moving_cycles(problem, work, t)
 
 
 @kernel

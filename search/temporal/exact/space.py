@@ -13,6 +13,7 @@ from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.record import new_record
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.reuse import IRRELEVANT
+from nestmap.costmodel.skipping import skippable_cycles
 from nestmap.model import Loop, MappingProblem, MappingType, Objective, SpatialProblem
 from nestmap.model.arrays import Floats
 from nestmap.search.temporal.exact.capacity import Capacity, capacity_of, forbid
@@ -124,12 +125,13 @@ def origin_bound(prepared: Prepared) -> float:
 
 
 def _rule(flat: FlatProblem, spatial: SpatialProblem, objective: Objective | None) -> Rule:
-    cycles = prod(spatial.temporal_sizes.values()) * float(flat.cycles_per_operation)
+    steps = prod(spatial.temporal_sizes.values())
+    cycles = steps * float(flat.cycles_per_operation)
     return Rule(
         computation=float(flat.computation),
         leakage=float(flat.leakage),
         cycles=float(ceil(cycles)),
-        drain=float(flat.drain),
+        drain=float(flat.drain - skippable_cycles(flat, float(steps))),
         counts_energy=objective is not Objective.LATENCY,
         counts_latency=objective is not Objective.ENERGY,
         is_front=objective is None,

@@ -23,6 +23,8 @@ from nestmap.pipeline.explore.explanation import Explanation, explain
 from nestmap.pipeline.pages.report.summary import binding_port
 from nestmap.pipeline.render.tables.breakdown import cost_parts
 from tests.costmodel.test_hops import CASE, limited
+from tests.costmodel.test_skipping import CASE as SKIPPING
+from tests.costmodel.test_skipping import skipping
 from tests.in_memory import imc_cases
 from tests.leaking import leaking_cases
 from tests.pipeline.render.text.read_explanation import loops, part
@@ -116,6 +118,14 @@ def test_links_between_units_may_bind() -> None:
         (name, meaning) for name, _, meaning in cost_parts(cme)
     }
     assert binding_port(cme) == "links between units"
+
+
+def test_skipped_steps_are_said() -> None:
+    cme, found = explained(skipping(SKIPPING, {"I": 0.5}, ("I1",)))
+    assert found.latency.cycles_of(LatencyPart.IDEAL) == 32
+    assert found.latency.cycles_of(LatencyPart.IDLE_UNITS) == 56 - 32
+    (meaning,) = (meaning for name, _, meaning in cost_parts(cme) if name == "  ideal")
+    assert meaning == "all units of the array busy all the time; 8 more are skipped"
 
 
 @few_examples

@@ -298,6 +298,10 @@ REFUSED: Final = {
         with_array(MACHINE, {"zero_gating": ("I1",)}),
         Difference(where="array", field="zero_gating", before="none", after="I1"),
     ),
+    "skipping": (
+        with_array(MACHINE, {"zero_skipping": ("I1",)}),
+        Difference(where="array", field="zero_skipping", before="none", after="I1"),
+    ),
     "hops": (
         with_array(MACHINE, {"hop_energy": 0.5}),
         Difference(where="array", field="hop_energy", before="0.0", after="0.5"),

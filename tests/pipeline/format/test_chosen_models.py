@@ -28,6 +28,9 @@ def test_each_choice_is_a_sentence() -> None:
     assert chosen(copy_with(SHARED, sparse)) == (
         "Memory top compresses I1 bitmask, O run_length 5. Zeros of I1 gate operations."
     )
+    array = copy_with(SHARED.array, {"zero_skipping": ("I1", "I2")})
+    skipping = copy_with(SHARED, {"array": array})
+    assert chosen(skipping) == "Zeros of I1, I2 skip steps of the array."
     hops = copy_with(SHARED, {"array": copy_with(SHARED.array, {"hop_energy": 0.5})})
     assert chosen(hops) == "A bit that units hand on takes 0.5 pJ."
     links = copy_with(SHARED, {"array": copy_with(SHARED.array, {"hop_bandwidth": 8})})

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from nestmap.model import ArraySide, OperationalArray
+from nestmap.model.dims import MemoryOperand
 from nestmap.pipeline.frontend.yaml.field_schema import Field, Need, Origin, Section
 from nestmap.pipeline.frontend.yaml.hardware.imc import (
     ADC_RESOLUTION,
@@ -104,6 +105,16 @@ _ZERO_GATING: Final = Field(
     default="[]",
     origin=Origin.NESTMAP,
 )
+_ZERO_SKIPPING: Final = Field(
+    "zero_skipping",
+    "the inputs whose zeros gate operations and [skip steps](cost-model.md#skipped-steps) of the "
+    "array, which saves cycles, too",
+    "a list of memory operands such as I1",
+    "[I1]",
+    Need.OPTIONAL,
+    default="[]",
+    origin=Origin.NESTMAP,
+)
 _HOP_ENERGY: Final = Field(
     "hop_energy",
     "energy a bit of [a hop](cost-model.md#hops), from a unit to the next",
@@ -149,8 +160,8 @@ ARRAY: Final = Section(
     "The multiply-accumulate units.",
     (
         *(_DIMENSIONS, _SIZES, _UNIT_ENERGY, _UNIT_AREA, _UNIT_LEAKAGE, _CLOCK_PERIOD),
-        *(_SYSTOLIC_DIMENSIONS, _HOLDS_INPUTS, _ZERO_GATING, _HOP_ENERGY),
-        *(_HOP_BANDWIDTH, _IS_IMC),
+        *(_SYSTOLIC_DIMENSIONS, _HOLDS_INPUTS, _ZERO_GATING, _ZERO_SKIPPING),
+        *(_HOP_ENERGY, _HOP_BANDWIDTH, _IS_IMC),
         *(_NO_IMC_TYPE, _not_here(INPUT_PRECISION, Need.IGNORED, "only for IMC")),
         *(_NO_SLICES, _NO_CONVERTERS, _NO_TECHNOLOGY, _NO_VOLTAGE),
     ),
@@ -198,7 +209,7 @@ def parse_array(node: Node) -> OperationalArray:
     fields = node.fields(ARRAY)
     _check_no_imc(fields)
     sides = _sides(fields[_DIMENSIONS], fields[_SIZES])
-    holds_inputs, gating = fields.get(_HOLDS_INPUTS), fields.get(_ZERO_GATING)
+    holds_inputs = fields.get(_HOLDS_INPUTS)
     with node.locate_errors():
         return OperationalArray(
             sides=sides,
@@ -208,10 +219,15 @@ def parse_array(node: Node) -> OperationalArray:
             clock_period=period(fields[_CLOCK_PERIOD]) if _CLOCK_PERIOD in fields else None,
             systolic_dimensions=_systolic(fields.get(_SYSTOLIC_DIMENSIONS), sides),
             holds_inputs=holds_inputs.boolean() if holds_inputs else True,
-            zero_gating=gating.names("a memory operand such as I1") if gating else (),
+            zero_gating=_operands(fields.get(_ZERO_GATING)),
+            zero_skipping=_operands(fields.get(_ZERO_SKIPPING)),
             hop_energy=energy(fields[_HOP_ENERGY]) if _HOP_ENERGY in fields else 0.0,
             hop_bandwidth=rate(fields[_HOP_BANDWIDTH]) if _HOP_BANDWIDTH in fields else None,
         )
+
+
+def _operands(node: Node | None) -> tuple[MemoryOperand, ...]:
+    return node.names("a memory operand such as I1") if node else ()
 
 
 def _check_no_imc(fields: Mapping[Field, Node]) -> None:

@@ -42,6 +42,7 @@ from tests.search.temporal.exact.random_machines import (
     imc_machine,
     leaking,
     plain_machine,
+    skipping_machine,
     sparse_machine,
     stationary_machine,
     wide,
@@ -75,6 +76,7 @@ class Kind(StrEnum):
     DATAFLOW = "dataflow"
     HOPS = "hops"
     SLOW_HOPS = "slow_hops"
+    SKIPPING = "skipping"
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,7 @@ def draw_problem(random: Random, kind: Kind, most: int) -> Small:
     ]
     look = Look.drawn(random, dimensions)
     shares = {x: random.choice((1.0, random.uniform(0.01, 1))) for x in "WIO"}
-    densities = shares if kind is Kind.ZEROS else {}
+    densities = shares if kind in (Kind.ZEROS, Kind.SKIPPING) else {}
     while True:
         layer = set_layer_densities(layer_of(form, look, temporal, mapping), densities)
         problem = MappingProblem(layer=layer, accelerator=machine)
@@ -143,6 +145,8 @@ def draw_machine(random: Random, kind: Kind) -> Accelerator:
     elif kind is Kind.SLOW_HOPS:
         machine = leaking(random, random.choice((machine, window_machine(random))))
         machine = with_array(wide(machine), "hop_bandwidth", random.choice((1, 1, 2, 5)))
+    elif kind is Kind.SKIPPING:
+        machine = skipping_machine(random)
     elif kind is Kind.ZEROS:
         machine = sparse_machine(random, machine)
     return machine

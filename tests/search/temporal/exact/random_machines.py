@@ -157,6 +157,20 @@ def sparse_machine(random: Random, machine: Accelerator) -> Accelerator:
     return copy_with(machine, {"memories": memories, "array": array})
 
 
+def skipping_machine(random: Random) -> Accelerator:
+    """A machine whose zeros skip steps, sometimes with a limit that this meets."""
+    machine = leaking(random, random.choice((plain_machine, window_machine))(random))
+    changed: dict[str, object] = {
+        "zero_skipping": random.choice((("I1",), ("I2",), ("I1", "I2"))),
+        "hop_bandwidth": random.choice((None, None, 2, 8)),
+    }
+    limits: dict[str, object] = {
+        "array": copy_with(machine.array, changed),
+        "strict_ports": random.random() < 0.5,
+    }
+    return copy_with(random.choice((machine, wide(machine))), limits)
+
+
 def compression(random: Random, operand: str) -> Compression:
     """Any format."""
     return random.choice((bitmask(operand), run_length(operand, random.randint(1, 6))))

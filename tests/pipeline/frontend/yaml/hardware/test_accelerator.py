@@ -24,6 +24,7 @@ from nestmap.model import (
 )
 from nestmap.pipeline.frontend.yaml.hardware.accelerator import parse_accelerator
 from tests.pipeline.frontend.yaml.zigzag_files import zigzag_inputs
+from tests.strategies import subsets
 from tests.zeros import bitmask, run_length
 
 
@@ -70,6 +71,7 @@ class ArrayText(TypedDict, total=False):
     sizes: list[int]
     systolic_dimensions: list[str]
     zero_gating: list[str]
+    zero_skipping: list[str]
     hop_energy: float
     hop_bandwidth: int | None
     unit_energy: float
@@ -109,6 +111,7 @@ def written(accelerator: Accelerator) -> AcceleratorText:
             "sizes": list(array.sizes.values()),
             "systolic_dimensions": list(array.systolic_dimensions),
             "zero_gating": list(array.zero_gating),
+            "zero_skipping": list(array.zero_skipping),
             "hop_energy": array.hop_energy,
             "hop_bandwidth": array.hop_bandwidth,
             "unit_energy": array.unit_energy,
@@ -159,6 +162,7 @@ def test_zigzag_accelerators_load_field_by_field(path: Path) -> None:
         == {
             "systolic_dimensions": [],
             "zero_gating": [],
+            "zero_skipping": [],
             "hop_energy": 0.0,
             "hop_bandwidth": None,
         }
@@ -347,12 +351,14 @@ def accelerators(draw: st.DrawFn) -> Accelerator:
     sizes = draw(st.lists(st.integers(1, 2**31 - 1), min_size=1, max_size=4))
     sides = tuple(ArraySide(name=f"D{i}", size=size) for i, size in enumerate(sizes, 1))
     dimensions = tuple(side.name for side in sides)
+    gating = draw(subsets(("I1", "I2")))
     array = OperationalArray(
         sides=sides,
         unit_energy=draw(energies),
         unit_area=draw(energies),
         systolic_dimensions=tuple(draw(st.lists(st.sampled_from(dimensions), unique=True))),
-        zero_gating=tuple(draw(st.lists(st.sampled_from(("I1", "I2")), unique=True))),
+        zero_gating=gating,
+        zero_skipping=tuple(x for x in ("I2", "I1") if x not in gating and draw(st.booleans())),
         hop_energy=draw(energies),
         hop_bandwidth=draw(st.none() | st.integers(1, 2**31 - 1)),
     )
