@@ -80,8 +80,9 @@ def _reasons(store: Store, sweep: SweepRecord) -> Iterator[Reason]:
 
 
 def _view(space: DesignSpace, store: Store, sweep: SweepRecord) -> DesignsView:
-    values = ", ".join(f"objective_values[{n + 1}]" for n in range(len(space.objectives)))
-    table = store.query(_COLUMNS.format(values=values), {"sweep": sweep.info.key}).arrow()
+    columns = [f"objective_values[{n + 1}]" for n in range(len(space.objectives))]
+    statement = _COLUMNS.format(values=", ".join(columns))
+    table = store.query(statement, {"sweep": sweep.info.key}).arrow()
     numbers = [int(x) for x in table["number"].to_pylist() if x is not None]
     positions: npt.NDArray[np.int64] = table["position"].to_numpy()
     return DesignsView(
