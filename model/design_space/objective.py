@@ -48,14 +48,14 @@ class ObjectiveFormula(Frozen, frozen=True):
         return self.of.text if self.name is None else self.name
 
 
-AnyObjective: TypeAlias = DesignObjective | ObjectiveFormula
+SweepObjective: TypeAlias = DesignObjective | ObjectiveFormula
 """A quantity, or an expression of quantities; ``str`` is its name."""
 
 _QUANTITIES: Final = {x.value: Kind.NUMBER for x in DesignObjective}
 _EXPRESSIONS: Final = {x: Expression(text=x.value) for x in DesignObjective}
 
 
-def expression_of(objective: AnyObjective) -> Expression:
+def expression_of(objective: SweepObjective) -> Expression:
     """The expression that an objective is; of a quantity, its name."""
     return objective.of if isinstance(objective, ObjectiveFormula) else _EXPRESSIONS[objective]
 
@@ -65,7 +65,7 @@ def objective_part(place: int) -> str:
     return f"objectives[{place}]"
 
 
-def check_objectives(objectives: Sequence[AnyObjective], parameters: Mapping[str, Kind]) -> None:
+def check_objectives(objectives: Sequence[SweepObjective], parameters: Mapping[str, Kind]) -> None:
     """Checks that objectives are numbers that may differ between designs, with names of their own.
 
     Args:

@@ -8,9 +8,9 @@ from nestmap.model.base import Frozen, copy_with
 from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.expression_syntax import Value
 from nestmap.model.design_space.objective import (
-    AnyObjective,
     DesignObjective,
     ObjectiveFormula,
+    SweepObjective,
     expression_of,
     objective_part,
 )
@@ -89,7 +89,7 @@ class DesignResult(Frozen, frozen=True):
         energy, latency = self.energy, self.latency
         return None if energy is None or latency is None else energy * latency
 
-    def figure(self, objective: AnyObjective) -> float | None:
+    def figure(self, objective: SweepObjective) -> float | None:
         """The value of an objective; ``None`` if the design is infeasible.
 
         Raises:
@@ -110,7 +110,7 @@ class DesignResult(Frozen, frozen=True):
             case ObjectiveFormula(of=expression):
                 return number_of(str(objective), expression, self._known)
 
-    def with_objectives(self, objectives: Sequence[AnyObjective]) -> DesignResult:
+    def with_objectives(self, objectives: Sequence[SweepObjective]) -> DesignResult:
         """The design; infeasible, with the reason, if an objective has no finite value.
 
         It keeps what its networks cost, which other objectives may need.

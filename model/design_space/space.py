@@ -17,7 +17,7 @@ from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.expression import Expression
 from nestmap.model.design_space.expression_kinds import kind_of_expression
 from nestmap.model.design_space.expression_syntax import ExpressionError, Kind, Value, kind_of_value
-from nestmap.model.design_space.objective import AnyObjective, DesignObjective, check_objectives
+from nestmap.model.design_space.objective import DesignObjective, SweepObjective, check_objectives
 from nestmap.model.design_space.parameters import DERIVED, Parameter
 from nestmap.model.design_space.part_values import SpaceError, value_of
 from nestmap.model.errors import suggestion
@@ -149,7 +149,7 @@ class DesignSpace(Frozen, frozen=True):
     presence: tuple[Presence, ...] = ()
     constraints: tuple[Expression, ...] = ()
     networks: tuple[WeightedNetwork, ...]
-    objectives: tuple[AnyObjective, ...] = (DesignObjective.ENERGY, DesignObjective.LATENCY)
+    objectives: tuple[SweepObjective, ...] = (DesignObjective.ENERGY, DesignObjective.LATENCY)
     aggregate: Aggregate = Aggregate.SUM
 
     @model_validator(mode="after")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeAlias, final
 
-from nestmap.model.design_space.objective import AnyObjective
+from nestmap.model.design_space.objective import SweepObjective
 from nestmap.model.design_space.result import DesignResult
 
 Figures: TypeAlias = tuple[float, ...]
@@ -39,7 +39,7 @@ def _covers(one: Figures, other: Figures) -> bool:
     return all(x <= y for x, y in zip(one, other, strict=True))
 
 
-def figures_of(design: DesignResult, objectives: tuple[AnyObjective, ...]) -> Figures | None:
+def figures_of(design: DesignResult, objectives: tuple[SweepObjective, ...]) -> Figures | None:
     """The objectives of a design; ``None`` if it is infeasible."""
     figures = tuple(x for o in objectives if (x := design.figure(o)) is not None)
     return figures if len(figures) == len(objectives) else None

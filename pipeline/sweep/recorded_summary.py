@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nestmap.model import StoreError
-from nestmap.model.design_space.objective import AnyObjective
+from nestmap.model.design_space.objective import SweepObjective
 from nestmap.model.design_space.result import DesignResult
 from nestmap.model.design_space.space import DesignSpace
 from nestmap.pipeline.analysis.sweep.designs_view import (
@@ -68,7 +68,9 @@ def read_summary(name: str, store: Store) -> SweepSummary:
     )
 
 
-def _best(space: DesignSpace, store: Store, sweep: SweepRecord) -> dict[AnyObjective, DesignResult]:
+def _best(
+    space: DesignSpace, store: Store, sweep: SweepRecord
+) -> dict[SweepObjective, DesignResult]:
     rows = store.query(_BEST, {"sweep": sweep.info.key}).rows()
     found = store.sweep_designs(sweep, [int(str(x["position"])) for x in rows])
     return dict(zip(space.objectives, found, strict=True)) if found else {}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from nestmap.model import Frozen, InfeasibleError, Objective
-from nestmap.model.design_space.objective import AnyObjective, DesignObjective
+from nestmap.model.design_space.objective import DesignObjective, SweepObjective
 from nestmap.model.design_space.result import DesignResult
 from nestmap.model.design_space.space import Description, DesignSpace
 from nestmap.model.errors import suggestion
@@ -61,7 +61,7 @@ class SweepResult(Frozen, frozen=True):
         """The designs without figures."""
         return tuple(x for x in self.designs if not x.is_feasible)
 
-    def best(self, objective: AnyObjective | str) -> DesignResult:
+    def best(self, objective: SweepObjective | str) -> DesignResult:
         """The first design with the lowest value of an objective.
 
         Args:
@@ -80,9 +80,9 @@ class SweepResult(Frozen, frozen=True):
             raise InfeasibleError(f"no design of {self.space.name} is feasible; {first.reason}")
         return self.designs[min(found)[1]]
 
-    def _objective(self, name: str) -> AnyObjective:
+    def _objective(self, name: str) -> SweepObjective:
         """The quantity or the objective of the space with a name."""
-        known: dict[str, AnyObjective] = {}
+        known: dict[str, SweepObjective] = {}
         for objective in (*DesignObjective, *self.space.objectives):
             known[str(objective)] = objective
         if name not in known:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from nestmap.model.design_space.expression_syntax import Value
-from nestmap.model.design_space.objective import AnyObjective, DesignObjective, ObjectiveFormula
+from nestmap.model.design_space.objective import DesignObjective, ObjectiveFormula, SweepObjective
 from nestmap.model.design_space.result import DesignResult
 from nestmap.model.design_space.space import Aggregate
 from nestmap.pipeline.format.numbers import count
@@ -38,7 +38,7 @@ def front_table(result: SweepSummary, link: Callable[[int], str] = lambda _: "")
 
 
 def _cells(
-    design: DesignResult, goals: Sequence[AnyObjective], link: Callable[[int], str]
+    design: DesignResult, goals: Sequence[SweepObjective], link: Callable[[int], str]
 ) -> Iterator[Cell]:
     yield replace(cells.count(design.number), link=link(design.number))
     yield from (_value(value) for _, value in design.parameters)

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import NamedTuple, final
 
 from nestmap.model import Objective
-from nestmap.model.design_space.objective import AnyObjective
+from nestmap.model.design_space.objective import SweepObjective
 from nestmap.model.design_space.result import DesignResult
 from nestmap.model.design_space.space import DesignSpace
 from nestmap.pipeline.analysis.sweep.designs_view import DesignsView
@@ -39,7 +39,7 @@ class SweepSummary:
     designs: int
     rejected: int
     front: tuple[DesignResult, ...]
-    best: Mapping[AnyObjective, DesignResult]
+    best: Mapping[SweepObjective, DesignResult]
     reasons: tuple[Reason, ...]
     columns: Callable[[], DesignsView]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from nestmap.model import InputError, Objective
 from nestmap.model.base import copy_with
-from nestmap.model.design_space.objective import AnyObjective, expression_of
+from nestmap.model.design_space.objective import SweepObjective, expression_of
 from nestmap.model.design_space.space import DesignSpace
 from nestmap.model.multicore.population import AllocationObjective
 from nestmap.model.multicore.split_options import SplitOptions
@@ -139,7 +139,7 @@ def _decided(space: DesignSpace) -> list[Objective]:
     return list(dict.fromkeys(x for x in found if x is not None))
 
 
-def _needed(objective: AnyObjective) -> Objective | None:
+def _needed(objective: SweepObjective) -> Objective | None:
     """What mappings minimize for an objective; ``None`` if they do not decide it."""
     names = expression_of(objective).names
     needed = [x for x in Objective if x.value in names]

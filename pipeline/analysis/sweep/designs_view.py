@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from nestmap.model import InfeasibleError
 from nestmap.model.design_space.expression_syntax import Value
-from nestmap.model.design_space.objective import AnyObjective
+from nestmap.model.design_space.objective import SweepObjective
 from nestmap.pipeline.format.numbers import engineering
 
 Floats = npt.NDArray[np.float64]
@@ -47,7 +47,7 @@ class ObjectiveColumn(NamedTuple):
     description; expressions have no unit.
     """
 
-    objective: AnyObjective
+    objective: SweepObjective
     values: Floats
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from nestmap.model import InputError
-from nestmap.model.design_space.objective import AnyObjective
+from nestmap.model.design_space.objective import SweepObjective
 from nestmap.pipeline.analysis.sweep.designs_view import (
     DesignsView,
     ObjectiveColumn,
@@ -39,7 +39,7 @@ class Importance(NamedTuple):
     that count as the best. ``None`` for an objective that is the same for all designs.
     """
 
-    objective: AnyObjective
+    objective: SweepObjective
     shares: tuple[float, ...] | None
     best: float
 

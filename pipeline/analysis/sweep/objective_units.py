@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from nestmap.model.design_space.objective import AnyObjective, DesignObjective, ObjectiveFormula
+from nestmap.model.design_space.objective import DesignObjective, ObjectiveFormula, SweepObjective
 from nestmap.pipeline.analysis.sweep.designs_view import ObjectiveColumn
 from nestmap.pipeline.format.numbers import TIMES, Unit, cycles_unit, energy_unit, power_unit
 
@@ -18,7 +18,7 @@ _NAMES: Final = {
 }
 
 
-def objective_title(objective: AnyObjective) -> str:
+def objective_title(objective: SweepObjective) -> str:
     """The name of an objective, as in tables."""
     return str(objective) if isinstance(objective, ObjectiveFormula) else _NAMES[objective]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from nestmap.model.design_space.objective import AnyObjective, DesignObjective, ObjectiveFormula
+from nestmap.model.design_space.objective import DesignObjective, ObjectiveFormula, SweepObjective
 from nestmap.pipeline.frontend.yaml.design_space_values import known_entries, read_expression
 from nestmap.pipeline.frontend.yaml.field_schema import Entries, Field, Form, Need
 from nestmap.pipeline.frontend.yaml.located_node import Node
@@ -33,7 +33,7 @@ OBJECTIVES: Final = Entries(
 )
 
 
-def read_objective(node: Node) -> AnyObjective:
+def read_objective(node: Node) -> SweepObjective:
     """An objective.
 
     Raises:

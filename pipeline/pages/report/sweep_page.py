@@ -8,7 +8,7 @@ from typing import Final, final
 
 from markupsafe import Markup
 
-from nestmap.model.design_space.objective import AnyObjective, DesignObjective, ObjectiveFormula
+from nestmap.model.design_space.objective import DesignObjective, ObjectiveFormula, SweepObjective
 from nestmap.pipeline.analysis.sweep.objective_units import objective_title
 from nestmap.pipeline.pages.report.charts import sweep_charts
 from nestmap.pipeline.pages.report.charts.chart import Chart
@@ -26,7 +26,7 @@ DesignLink = Callable[[int], str]
 SWEEP_ANCHOR: Final = "sweep"
 """The id of a sweep in its page."""
 
-_NAMES: Final[Mapping[AnyObjective, str]] = {DesignObjective.EDP: "EDP"}
+_NAMES: Final[Mapping[SweepObjective, str]] = {DesignObjective.EDP: "EDP"}
 
 
 @final
@@ -76,7 +76,7 @@ def _facts(result: SweepSummary) -> Iterator[Fact]:
         yield Fact(f"Least {name}", fact.cell, f"{unit}design {best.number}")
 
 
-def objective_fact(objective: AnyObjective, value: float) -> Fact:
+def objective_fact(objective: SweepObjective, value: float) -> Fact:
     """The value of an objective, and its unit."""
     name = objective_title(objective)
     match objective:

@@ -12,9 +12,9 @@ from pydantic import ValidationError
 from nestmap.model.design_space.expression import Expression
 from nestmap.model.design_space.expression_syntax import Value
 from nestmap.model.design_space.objective import (
-    AnyObjective,
     DesignObjective,
     ObjectiveFormula,
+    SweepObjective,
 )
 from nestmap.model.design_space.parameters import Parameter, ValueList
 from nestmap.model.design_space.part_values import SpaceError
@@ -54,7 +54,7 @@ def design(
     )
 
 
-def space(*objectives: AnyObjective) -> DesignSpace:
+def space(*objectives: SweepObjective) -> DesignSpace:
     """A space with a parameter of each kind."""
     lists: dict[str, tuple[Value, ...]] = {
         "rows": (4, 8),

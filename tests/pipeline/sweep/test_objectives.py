@@ -14,7 +14,7 @@ import nestmap
 from nestmap import SweepResult
 from nestmap.model import InputError, MappingProblem, Objective
 from nestmap.model.design_space.expression import Expression
-from nestmap.model.design_space.objective import AnyObjective, DesignObjective, ObjectiveFormula
+from nestmap.model.design_space.objective import DesignObjective, ObjectiveFormula, SweepObjective
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.frontend.yaml.design_space import parse_design_space
 from nestmap.pipeline.render.text.query_result_file import Layout, answer_text
@@ -59,7 +59,7 @@ def _with(objectives: str) -> str:
 
 
 def of(
-    file: Path, *objectives: AnyObjective, strategy: StrategyName, designs: int | None
+    file: Path, *objectives: SweepObjective, strategy: StrategyName, designs: int | None
 ) -> SweepResult:
     """The sweep of the small space for other objectives, each layer mapped for energy."""
     space = parse_design_space(file)

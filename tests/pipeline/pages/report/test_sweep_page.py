@@ -9,7 +9,7 @@ import pytest
 
 import nestmap
 from nestmap import SweepResult
-from nestmap.model.design_space.objective import AnyObjective
+from nestmap.model.design_space.objective import SweepObjective
 from nestmap.pipeline.pages.report.charts import sweep_charts
 from nestmap.pipeline.pages.report.charts.sweep import MOST_LINES, MOST_POINTS
 from nestmap.pipeline.pages.report.sweep_page import sweep_body, sweep_document
@@ -68,7 +68,7 @@ def test_charts_have_every_design(swept: SweepResult) -> None:
     [(ENERGY,), (ENERGY, LATENCY), (ENERGY, LATENCY, AREA), (PRODUCT, LOSS), (LOSS, AREA)],
 )
 @pytest.mark.parametrize("number", [1, 50])
-def test_charts_are_valid(number: int, objectives: tuple[AnyObjective, ...]) -> None:
+def test_charts_are_valid(number: int, objectives: tuple[SweepObjective, ...]) -> None:
     charts = sweep_charts(designs(number, objectives, HOSTILE))
     assert len(charts) == min(2, len(objectives))
     for chart in charts:

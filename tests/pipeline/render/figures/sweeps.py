@@ -9,7 +9,7 @@ import numpy as np
 
 from nestmap.model.design_space.expression import Expression
 from nestmap.model.design_space.expression_syntax import Value
-from nestmap.model.design_space.objective import AnyObjective, DesignObjective, ObjectiveFormula
+from nestmap.model.design_space.objective import DesignObjective, ObjectiveFormula, SweepObjective
 from nestmap.pipeline.analysis.sweep.designs_view import (
     DesignsView,
     Floats,
@@ -47,7 +47,7 @@ PRODUCT, LOSS, LENGTH = (
 
 def designs(
     number: int,
-    objectives: Sequence[AnyObjective] = (ENERGY, LATENCY),
+    objectives: Sequence[SweepObjective] = (ENERGY, LATENCY),
     parameters: Mapping[str, Sequence[Value]] = PARAMETERS,
     infeasible: int = 0,
 ) -> DesignsView:
@@ -61,7 +61,7 @@ def designs(
     noise = steps * 0.5698402910 % 1
     energy: Floats = 1e9 * (1 + 0.8 * first + 0.1 * second + 0.2 * noise)
     latency: Floats = 1e6 * 40 ** (1 - first) * (1 + 0.1 * noise)
-    figures: dict[AnyObjective, Floats] = {
+    figures: dict[SweepObjective, Floats] = {
         ENERGY: energy,
         LATENCY: latency,
         EDP: energy * latency,

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from nestmap.model import InfeasibleError, InputError
-from nestmap.model.design_space.objective import AnyObjective
+from nestmap.model.design_space.objective import SweepObjective
 from nestmap.pipeline.analysis.sweep.designs_view import (
     DesignsView,
     ObjectiveColumn,
@@ -157,7 +157,7 @@ def test_hostile_names_can_be_read(draw: Draw) -> None:
 @pytest.mark.parametrize(
     "objectives", [(PRODUCT,), (PRODUCT, LOSS), (LATENCY, PRODUCT, LOSS, LENGTH)]
 )
-def test_expressions_can_be_read(draw: Draw, objectives: tuple[AnyObjective, ...]) -> None:
+def test_expressions_can_be_read(draw: Draw, objectives: tuple[SweepObjective, ...]) -> None:
     for number in (30, 200):
         assert not flaws(draw(designs(number, objectives)))
 
