@@ -2,7 +2,7 @@
 
 from typing import Final
 
-VERSION: Final = 3
+VERSION: Final = 4
 """Increased with every change after which a search considers other mappings, or in another order.
 It is also increased when searches report something else, such as the lower bounds since 2.
 

@@ -16,6 +16,7 @@ from nestmap.model import (
 )
 from nestmap.model.base import copy_with
 from nestmap.search import spatial_mappings
+from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact
 from nestmap.search.temporal.loma import loma
 from nestmap.search.temporal.salsa import Annealing, salsa
 from nestmap.search.version import VERSION
@@ -27,9 +28,10 @@ DIGESTS: Final[dict[int, tuple[str, ...]]] = {
     1: ("689af595784331d4", "9064a8e467c9c775"),
     2: ("2b328827bddcdf5f", "67e8219c3c8bfa7c", "6da749eb6b38c94a"),
     3: ("2b328827bddcdf5f", "67e8219c3c8bfa7c", "f6b3f02e78ae66d3"),
+    4: ("2b328827bddcdf5f", "67e8219c3c8bfa7c", "f6b3f02e78ae66d3", "d0ca04b5a5f92dec"),
 }
-"""What LOMA, SALSA and the spatial generator of each version find in the sample; since 2 with the
-bounds they report."""
+"""What LOMA, SALSA, the spatial generator and, since 4, the exact search of each version find in
+the sample; since 2 with the bounds they report."""
 
 MEANT: Final = f"""
 A search looks at other mappings than it did under version {VERSION}, or in another order, or gives
@@ -84,13 +86,23 @@ def spatial_figures() -> Iterator[Figures]:
         yield [str(mapping) for mapping in spatial_mappings(problem, 3)]
 
 
+def exact_figures() -> Iterator[Figures]:
+    """The exact search for energy, with few labels."""
+    for spatial in problems():
+        found = exact(SearchTask(spatial), Objective.ENERGY, ExactOptions(labels=500))
+        yield from seen(spatial, (batch.mappings for batch in found))
+
+
 def _narrow(level: MemoryLevel) -> tuple[MemoryPort, ...]:
     ports = level.instance.ports
     return tuple(copy_with(x, {"width_max": max(x.width_min, x.width_max // 16)}) for x in ports)
 
 
 def test_the_version_goes_up_when_a_search_finds_something_else() -> None:
-    found = (digest(loma_figures()), digest(salsa_figures()), digest(spatial_figures()))
+    found = tuple(
+        digest(figures())
+        for figures in (loma_figures, salsa_figures, spatial_figures, exact_figures)
+    )
     assert found == DIGESTS.get(VERSION), MEANT
 
 
