@@ -21,9 +21,9 @@ import nestmap
 from nestmap import SweepResult
 from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.result import DesignResult
-from nestmap.pipeline.sweep.checked_space import check_space, located_space
-from nestmap.pipeline.sweep.choice import choose_designs
+from nestmap.pipeline.sweep.choice.choice import choose_designs
 from nestmap.pipeline.sweep.options import Strategy
+from nestmap.pipeline.sweep.space.checked_space import check_space, located_space
 
 SEEDS: Final = 10
 DESIGNS: Final = 60

@@ -9,8 +9,8 @@ from nestmap.pipeline.cli.options.view import PlotOptions
 from nestmap.pipeline.cli.plot_request import FOLDER
 from nestmap.pipeline.cli.printing import show_text
 from nestmap.pipeline.cli.sweep_front import show_front
-from nestmap.pipeline.sweep.recorded import read_result
-from nestmap.pipeline.sweep.recorded_summary import read_summary
+from nestmap.pipeline.sweep.record.recorded import read_result
+from nestmap.pipeline.sweep.record.recorded_summary import read_summary
 from nestmap.pipeline.util.atomic_files import os_errors_as_input_errors
 from nestmap.store import Store
 

@@ -29,14 +29,14 @@ from nestmap.pipeline.multicore.plan import StreamPlan
 from nestmap.pipeline.render.figures.preconditions import check_matplotlib
 from nestmap.pipeline.render.text.query_result_file import Layout, layout_of, write_answer
 from nestmap.pipeline.sweep.api import resume_sweep
-from nestmap.pipeline.sweep.base_format import names_multicore
-from nestmap.pipeline.sweep.checked_space import located_space
-from nestmap.pipeline.sweep.choice import choose_designs
+from nestmap.pipeline.sweep.choice.choice import choose_designs
+from nestmap.pipeline.sweep.methods.sweep_method import default_stream_plan, sweep_method
 from nestmap.pipeline.sweep.options import Strategy
-from nestmap.pipeline.sweep.question import SweepJob, sweep_info
-from nestmap.pipeline.sweep.result import SweepResult
+from nestmap.pipeline.sweep.record.question import SweepJob, sweep_info
+from nestmap.pipeline.sweep.result.result import SweepResult
 from nestmap.pipeline.sweep.run import Execution, run_sweep
-from nestmap.pipeline.sweep.sweep_method import default_stream_plan, sweep_method
+from nestmap.pipeline.sweep.space.base_format import names_multicore
+from nestmap.pipeline.sweep.space.checked_space import located_space
 from nestmap.pipeline.util.atomic_files import write_text
 from nestmap.pipeline.util.extras import REPORT, check_installed
 

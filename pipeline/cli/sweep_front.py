@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from nestmap.pipeline.cli.printing import show, show_prose
 from nestmap.pipeline.render.text.plain_table import Line, printable, table_lines
-from nestmap.pipeline.sweep.result_table import front_table, heading, notes
-from nestmap.pipeline.sweep.summary import SweepSummary
+from nestmap.pipeline.sweep.result.result_table import front_table, heading, notes
+from nestmap.pipeline.sweep.result.summary import SweepSummary
 
 
 def show_front(found: SweepSummary) -> None:

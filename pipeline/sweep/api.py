@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from nestmap.model import Objective, Recording
 from nestmap.pipeline.explore.choices import member_by_name
 from nestmap.pipeline.explore.options import EveryName, ObjectiveName, SearchName, SearchOptions
-from nestmap.pipeline.sweep.checked_space import GivenSpace, located_space
-from nestmap.pipeline.sweep.choice import choose_designs
+from nestmap.pipeline.sweep.choice.choice import choose_designs
+from nestmap.pipeline.sweep.methods.sweep_method import SweepPlan, sweep_method
 from nestmap.pipeline.sweep.options import ChoiceOptions, RunsName, Strategy, StrategyName
-from nestmap.pipeline.sweep.question import SweepJob, SweepQuestion
-from nestmap.pipeline.sweep.result import SweepResult
+from nestmap.pipeline.sweep.record.question import SweepJob, SweepQuestion
+from nestmap.pipeline.sweep.result.result import SweepResult
 from nestmap.pipeline.sweep.run import Execution, SweepProgress, run_sweep
-from nestmap.pipeline.sweep.sweep_method import SweepPlan, sweep_method
+from nestmap.pipeline.sweep.space.checked_space import GivenSpace, located_space
 
 if TYPE_CHECKING:
     from nestmap.store import Store
@@ -149,6 +149,6 @@ def recorded_sweep(sweep: str, store: Store | Path | str) -> SweepResult:
     Raises:
         StoreError: where there is no such sweep, or it has no design yet.
     """
-    from nestmap.pipeline.sweep.recorded import read_result  # noqa: PLC0415 (imports the store)
+    from nestmap.pipeline.sweep.record.recorded import read_result  # noqa: PLC0415 (imports the store)
 
     return read_result(sweep, store)

@@ -13,12 +13,12 @@ from nestmap.model.design_space.result import DesignResult
 from nestmap.model.design_space.space import DesignSpace
 from nestmap.pipeline.explore.choices import member_by_name
 from nestmap.pipeline.sweep.explore_designs import ExploreDesigns
-from nestmap.pipeline.sweep.front import Front, figures_of
 from nestmap.pipeline.sweep.options import RecordedRuns, RunsName
-from nestmap.pipeline.sweep.place import LocalProcesses, Place, parse_place
-from nestmap.pipeline.sweep.question import SweepJob, sweep_info
-from nestmap.pipeline.sweep.result import SweepResult
-from nestmap.pipeline.sweep.thread_explorer import thread_explorer
+from nestmap.pipeline.sweep.record.question import SweepJob, sweep_info
+from nestmap.pipeline.sweep.result.front import Front, figures_of
+from nestmap.pipeline.sweep.result.result import SweepResult
+from nestmap.pipeline.sweep.workers.place import LocalProcesses, Place, parse_place
+from nestmap.pipeline.sweep.workers.thread_explorer import thread_explorer
 from nestmap.search.parallel import available_workers
 
 if TYPE_CHECKING:
@@ -103,11 +103,11 @@ def sweep_result(job: SweepJob, designs: Iterator[DesignResult]) -> SweepResult:
 
 
 def _recorded(job: SweepJob, execution: Execution, observed: _Observed) -> SweepResult:
-    from nestmap.pipeline.sweep.recorded_runs import (  # noqa: PLC0415 (the store takes long to import)
+    from nestmap.pipeline.sweep.record.recorded_runs import (  # noqa: PLC0415 (the store takes long to import)
         record_missing_runs,
         run_recorder,
     )
-    from nestmap.pipeline.sweep.recorder import SweepRecorder  # noqa: PLC0415 (as above)
+    from nestmap.pipeline.sweep.record.recorder import SweepRecorder  # noqa: PLC0415 (as above)
     from nestmap.store import Store  # noqa: PLC0415 (as above)
 
     runs, info = execution.recorded_runs, sweep_info(job)
@@ -138,10 +138,10 @@ def _explorer(
         return nullcontext(thread_explorer(method, count))
     method = method.without_store()
     if isinstance(place, LocalProcesses):
-        from nestmap.pipeline.sweep.processes import process_explorer  # noqa: PLC0415 (rarely used)
+        from nestmap.pipeline.sweep.workers.processes import process_explorer  # noqa: PLC0415 (rarely used)
 
         return process_explorer(method, place.processes)
-    from nestmap.pipeline.sweep.dask_cluster import dask_explorer  # noqa: PLC0415 (rarely used)
+    from nestmap.pipeline.sweep.workers.dask_cluster import dask_explorer  # noqa: PLC0415 (rarely used)
 
     return dask_explorer(method, place)
 

@@ -27,6 +27,6 @@ from .pipeline.multicore.plan import stream_plan as stream_plan
 from .pipeline.sweep.api import recorded_sweep as recorded_sweep
 from .pipeline.sweep.api import resume_sweep as resume_sweep
 from .pipeline.sweep.api import sweep as sweep
-from .pipeline.sweep.result import SweepResult as SweepResult
+from .pipeline.sweep.result.result import SweepResult as SweepResult
 
 NOTEBOOK_VIEWS: str

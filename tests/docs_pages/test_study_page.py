@@ -13,9 +13,9 @@ import yaml
 
 import nestmap
 from nestmap import SweepResult
-from nestmap.pipeline.sweep.checked_space import check_space, located_space
-from nestmap.pipeline.sweep.choice import ChosenDesigns, choose_designs
+from nestmap.pipeline.sweep.choice.choice import ChosenDesigns, choose_designs
 from nestmap.pipeline.sweep.options import Strategy
+from nestmap.pipeline.sweep.space.checked_space import check_space, located_space
 from tests.docs.blocks import ROOT, Block, blocks_of, commands_of
 from tests.pipeline.cli.inputs import LAYER, run
 

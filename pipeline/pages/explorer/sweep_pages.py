@@ -16,7 +16,7 @@ from nestmap.pipeline.pages.report.design import DesignLinks, design_body
 from nestmap.pipeline.pages.report.sweep_page import sweep_body
 from nestmap.pipeline.render.tables import cells
 from nestmap.pipeline.render.tables.table import Cell
-from nestmap.pipeline.sweep.recorded_summary import read_summary
+from nestmap.pipeline.sweep.record.recorded_summary import read_summary
 from nestmap.store import Store, SweepRecord
 
 _POSITION: Final = "SELECT position FROM sweep_designs WHERE sweep = $sweep AND number = $number"

@@ -16,9 +16,9 @@ from nestmap.pipeline.pages.report.summary import Fact
 from nestmap.pipeline.pages.report.sweep_page import objective_fact
 from nestmap.pipeline.render.tables import cells
 from nestmap.pipeline.render.tables.table import Cell
-from nestmap.pipeline.sweep.base_format import is_multicore
-from nestmap.pipeline.sweep.design_yaml import design_yaml
-from nestmap.pipeline.sweep.question import SweepQuestion, key_tag
+from nestmap.pipeline.sweep.record.question import SweepQuestion, key_tag
+from nestmap.pipeline.sweep.space.base_format import is_multicore
+from nestmap.pipeline.sweep.space.design_yaml import design_yaml
 from nestmap.store import Store, SweepRecord
 
 _RUNS: Final = """

@@ -23,8 +23,8 @@ from nestmap.pipeline.pages.report.page import whole_run
 from nestmap.pipeline.pages.report.render import render
 from nestmap.pipeline.pages.report.run import read_reported, run_anchor
 from nestmap.pipeline.pages.report.sweep_page import SWEEP_ANCHOR, sweep_body
-from nestmap.pipeline.sweep.recorded_summary import read_summary
-from nestmap.pipeline.sweep.summary import SweepSummary
+from nestmap.pipeline.sweep.record.recorded_summary import read_summary
+from nestmap.pipeline.sweep.result.summary import SweepSummary
 from nestmap.store import RunKind, RunRecord, RunStatus, Store, SweepRecord
 
 MOST_RUNS: Final = 12

@@ -17,8 +17,8 @@ from nestmap.pipeline.pages.report.render import render
 from nestmap.pipeline.pages.report.summary import EDP_UNIT, Fact, edp
 from nestmap.pipeline.render.tables import cells
 from nestmap.pipeline.render.tables.table import Table
-from nestmap.pipeline.sweep.result_table import front_table, heading, notes
-from nestmap.pipeline.sweep.summary import SweepSummary
+from nestmap.pipeline.sweep.result.result_table import front_table, heading, notes
+from nestmap.pipeline.sweep.result.summary import SweepSummary
 
 DesignLink = Callable[[int], str]
 """The address of what is known of the design with a number; empty if there is none."""

@@ -10,7 +10,7 @@ import pytest
 import nestmap
 from nestmap.pipeline.cli.sweep_progress import SweepBar
 from nestmap.pipeline.render.text.plain_table import table_lines
-from nestmap.pipeline.sweep.result_table import front_table
+from nestmap.pipeline.sweep.result.result_table import front_table
 from tests.pipeline.cli.inputs import run
 from tests.pipeline.sweep.spaces import SPACE, write_space
 

@@ -28,9 +28,9 @@ from nestmap.pipeline.multicore.run import StreamJob, StreamPorts
 from nestmap.pipeline.render.text.query_result_file import Layout, answer_text
 from nestmap.pipeline.stage_graph import Stage
 from nestmap.pipeline.stages.multicore.inter_core import ScheduledSearch
-from nestmap.pipeline.sweep import several_cores
-from nestmap.pipeline.sweep.recorded_summary import read_summary
-from nestmap.pipeline.sweep.sweep_method import stream_plan_of_sweep
+from nestmap.pipeline.sweep.methods import several_cores
+from nestmap.pipeline.sweep.methods.sweep_method import stream_plan_of_sweep
+from nestmap.pipeline.sweep.record.recorded_summary import read_summary
 from nestmap.store import RunStatus, Store
 from nestmap.store.maintenance.check import check_store
 from tests.pipeline.sweep.core_spaces import CORE, COUNTS, MACHINE, OFFCHIP, SPACE, write_core_space

@@ -20,10 +20,10 @@ from nestmap.pipeline.frontend.yaml.design_space import parse_design_space
 from nestmap.pipeline.render.text.query_result_file import Layout, answer_text
 from nestmap.pipeline.stages import AllSpatialMappingsStage
 from nestmap.pipeline.stages.mapping.candidates import RankedCandidates
+from nestmap.pipeline.sweep.methods.sweep_method import plan_of_sweep
 from nestmap.pipeline.sweep.options import StrategyName
-from nestmap.pipeline.sweep.recorded_summary import read_summary
-from nestmap.pipeline.sweep.result_table import front_table, heading
-from nestmap.pipeline.sweep.sweep_method import plan_of_sweep
+from nestmap.pipeline.sweep.record.recorded_summary import read_summary
+from nestmap.pipeline.sweep.result.result_table import front_table, heading
 from nestmap.store import Store
 from nestmap.store.maintenance.check import check_store
 from tests.pipeline.cli.inputs import run

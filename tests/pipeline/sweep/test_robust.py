@@ -14,7 +14,7 @@ from nestmap.model import InputError
 from nestmap.model.design_space.objective import DesignObjective
 from nestmap.model.design_space.result import DesignResult, NetworkFigures
 from nestmap.model.design_space.space import Aggregate
-from nestmap.pipeline.sweep.result_table import heading
+from nestmap.pipeline.sweep.result.result_table import heading
 from tests.pipeline.sweep.spaces import SPACE, write_space
 
 NUMBERS = st.floats(1e-6, 1e12)

@@ -1,0 +1,1 @@
+"""Chooses the designs of a sweep: all, at random, or by samplers."""

@@ -1,0 +1,1 @@
+"""Methods that cost networks on designs: explorations on one core, schedules on several."""

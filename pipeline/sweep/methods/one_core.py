@@ -1,0 +1,178 @@
+"""Costs networks on designs with a single core: by exploring their mappings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from threading import Event
+from typing import TYPE_CHECKING, TypeAlias, final
+
+from nestmap.costmodel.area_leakage import total_area
+from nestmap.costmodel.version import VERSION as COST_MODEL_VERSION
+from nestmap.model import (
+    Accelerator,
+    EvaluationBatch,
+    InfeasibleLayer,
+    MappingConstraints,
+    NetworkEvaluation,
+    NetworkProblem,
+    Objective,
+    Recording,
+    RunLabel,
+    Workload,
+)
+from nestmap.model.design_space.design import Design
+from nestmap.model.design_space.result import NetworkFigures
+from nestmap.model.design_space.space import WeightedNetwork
+from nestmap.model.multicore.core_constraints import CoreMapping
+from nestmap.pipeline.explore.api import explore_network
+from nestmap.pipeline.explore.keys import key_of
+from nestmap.pipeline.explore.options import SearchOptions
+from nestmap.pipeline.explore.plan import SearchPlan, exploration_pipeline
+from nestmap.pipeline.sweep.explore_designs import ExploreDesigns
+from nestmap.pipeline.sweep.methods.design_explorer import DesignExplorer, Outcome, check_wanted
+from nestmap.pipeline.sweep.methods.shared_layers import SharedLayers
+from nestmap.pipeline.sweep.space.checked_space import CheckedSpace
+from nestmap.search.version import VERSION as SEARCH_VERSION
+
+if TYPE_CHECKING:
+    from nestmap.store import Store
+
+_ExploreAll: TypeAlias = Callable[[Design, Sequence[NetworkProblem]], Iterator[NetworkEvaluation]]
+"""Explores the networks of a design, one after the other."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class OneCore:
+    """A space of accelerators with a single core, and the plan for the mappings of each."""
+
+    checked: CheckedSpace
+    plan: SearchPlan
+
+    @property
+    def objective(self) -> Objective:
+        """What the mapping of each layer minimizes."""
+        return self.plan.objective
+
+    @property
+    def constraints(self) -> MappingConstraints:
+        """Constraints on mappings."""
+        return self.checked.constraints
+
+    @property
+    def allocations(self) -> CoreMapping:
+        """Core constraints: none."""
+        return CoreMapping()
+
+    @property
+    def static_energy(self) -> bool:
+        """Whether energies include leakage, whatever the description says."""
+        return self.checked.static_energy
+
+    def key(self, network: Workload) -> str:
+        """Identifies what a network costs on an accelerator: equal keys, equal figures."""
+        return key_of(
+            [
+                "network",
+                network.content_hash,
+                self.constraints.content_hash,
+                type(self.plan.search).__name__,
+                self.plan.model_dump_json(exclude={"search": {"workers"}}),
+                COST_MODEL_VERSION,
+                SEARCH_VERSION,
+            ]
+        )
+
+    def on_one_thread(self) -> OneCore:
+        """The same with one thread for each design."""
+        return replace(self, plan=self.plan.with_options(SearchOptions(workers=1)))
+
+    def without_store(self) -> OneCore:
+        """The same for another process, which cannot share the store."""
+        return replace(self, checked=replace(self.checked, store=None))
+
+    def explorer(self, stopped: Event) -> DesignExplorer[Accelerator]:
+        """Explores one design after the other, without a store, until ``stopped`` is set."""
+        return self._explorer(partial(_unrecorded, self.plan, _StopObserver(stopped)))
+
+    def recorder(self, store: Store, recording: Recording, tags: tuple[str, ...]) -> ExploreDesigns:
+        """Explores designs such that each accelerator and network is a run of the store.
+
+        Designs follow one another; the plan's own threads explore each. Layers that finished runs
+        have explored are reused. ``tags`` are those of the runs.
+        """
+        named = (self.checked.settings.space.name, tags)
+        explore = partial(_recorded, named, self.plan, store, recording)
+        return partial(map, self._explorer(explore))
+
+    def _explorer(self, explore: _ExploreAll) -> DesignExplorer[Accelerator]:
+        return DesignExplorer(
+            self.checked.settings.space,
+            self.checked.accelerator,
+            total_area,
+            partial(_outcome, self.checked, explore),
+        )
+
+
+def _outcome(
+    checked: CheckedSpace, explore: _ExploreAll, design: Design, accelerator: Accelerator
+) -> Outcome:
+    totals = explore(design, checked.problems(design, accelerator))
+    found: list[NetworkFigures] = []
+    for entry, total in zip(checked.settings.space.networks, totals, strict=True):
+        if total.infeasible:
+            return _reason(entry, total.infeasible)
+        found.append(_figures(entry, total))
+    return tuple(found)
+
+
+def _unrecorded(
+    plan: SearchPlan, observer: _StopObserver, design: Design, problems: Sequence[NetworkProblem]
+) -> Iterator[NetworkEvaluation]:
+    ledger = SharedLayers() if len(problems) > 1 else None
+    pipeline = exploration_pipeline(plan, (observer,), ledger)
+    return map(pipeline, problems)
+
+
+def _recorded(
+    named: tuple[str, tuple[str, ...]],
+    plan: SearchPlan,
+    store: Store,
+    recording: Recording,
+    design: Design,
+    problems: Sequence[NetworkProblem],
+) -> Iterator[NetworkEvaluation]:
+    name, tags = named
+    label = RunLabel.of(f"{name}/{design.number}", tags)
+    for problem in problems:
+        found = explore_network(problem, plan, store=store, label=label, recording=recording)
+        yield found.total
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _StopObserver:
+    """Ends explorations that other threads have not finished when the sweep is over."""
+
+    stopped: Event
+
+    def observe(self, batch: EvaluationBatch) -> None:
+        """One batch has been evaluated."""
+        check_wanted(self.stopped)
+
+
+def _figures(entry: WeightedNetwork, total: NetworkEvaluation) -> NetworkFigures:
+    return NetworkFigures(
+        network=entry.name,
+        weight=entry.weight,
+        energy=float(total.energy),
+        latency=float(total.latency),
+        gap=total.gap,
+    )
+
+
+def _reason(entry: WeightedNetwork, infeasible: Sequence[InfeasibleLayer]) -> str:
+    more = f" (and {len(infeasible) - 1} more layers)" if len(infeasible) > 1 else ""
+    return f"{entry.name}: {infeasible[0].message}{more}"

@@ -1,0 +1,198 @@
+"""Costs networks on designs with several cores: by scheduling them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from threading import Event
+from typing import TYPE_CHECKING, TypeAlias, final
+
+from nestmap.costmodel.core_areas import chip_area
+from nestmap.costmodel.version import VERSION as COST_MODEL_VERSION
+from nestmap.model import (
+    InfeasibleError,
+    MappingConstraints,
+    Objective,
+    Recording,
+    RunLabel,
+    Workload,
+)
+from nestmap.model.design_space.design import Design
+from nestmap.model.design_space.result import NetworkFigures
+from nestmap.model.design_space.space import WeightedNetwork
+from nestmap.model.multicore.accelerator import MultiCoreAccelerator
+from nestmap.model.multicore.core_constraints import CoreMapping
+from nestmap.model.multicore.population import Generation
+from nestmap.model.multicore.problem import SplitProblem, StreamProblem
+from nestmap.model.multicore.schedule import ScheduleProblem
+from nestmap.pipeline.explore.keys import key_of
+from nestmap.pipeline.multicore.api import stream_problem
+from nestmap.pipeline.multicore.pipeline import stream_pipeline
+from nestmap.pipeline.multicore.plan import StreamPlan
+from nestmap.pipeline.multicore.run import StreamJob, StreamPorts
+from nestmap.pipeline.stages.multicore.inter_core import ScheduledSearch
+from nestmap.pipeline.sweep.explore_designs import ExploreDesigns
+from nestmap.pipeline.sweep.methods.design_explorer import DesignExplorer, Outcome, check_wanted
+from nestmap.pipeline.sweep.methods.shared_costs import SharedCosts
+from nestmap.pipeline.sweep.space.checked_cores import CheckedCores
+from nestmap.search.parallel import available_workers
+from nestmap.search.version import VERSION as SEARCH_VERSION
+
+if TYPE_CHECKING:
+    from nestmap.store import Store
+
+_Schedule: TypeAlias = Callable[[Design, StreamProblem], ScheduledSearch]
+"""Schedules a network on a design."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SeveralCores:
+    """A space of accelerators with several cores, and the plan for the schedules on each."""
+
+    checked: CheckedCores
+    plan: StreamPlan
+
+    @property
+    def objective(self) -> Objective:
+        """What the schedule of each network minimizes."""
+        return self.plan.objective
+
+    @property
+    def constraints(self) -> MappingConstraints:
+        """Constraints on mappings: none."""
+        return MappingConstraints()
+
+    @property
+    def allocations(self) -> CoreMapping:
+        """On which cores layers may run, and how they are split."""
+        return self.checked.mapping
+
+    @property
+    def static_energy(self) -> bool:
+        """Each core says for itself whether its energy includes leakage."""
+        return False
+
+    def key(self, network: Workload) -> str:
+        """Identifies what a network costs on an accelerator: equal keys, equal figures."""
+        return key_of(
+            [
+                "schedule",
+                network.content_hash,
+                self.allocations.content_hash,
+                type(self.plan.core.search).__name__,
+                self.plan.model_dump_json(exclude={"core": {"search": {"workers"}}}),
+                COST_MODEL_VERSION,
+                SEARCH_VERSION,
+            ]
+        )
+
+    def on_one_thread(self) -> SeveralCores:
+        """The same: each design has one thread."""
+        return self
+
+    def without_store(self) -> SeveralCores:
+        """The same for another process, which cannot share the store."""
+        return replace(self, checked=replace(self.checked, store=None))
+
+    def explorer(self, stopped: Event) -> DesignExplorer[MultiCoreAccelerator]:
+        """Explores one design after the other, without a store, until ``stopped`` is set."""
+        ports = StreamPorts(SharedCosts(), _Stopping(stopped))
+        return self._explorer(partial(_unrecorded, self.plan, ports))
+
+    def recorder(self, store: Store, recording: Recording, tags: tuple[str, ...]) -> ExploreDesigns:
+        """Explores designs such that each accelerator and network is a run of the store.
+
+        Designs follow one another, each on all cores of this machine. ``tags`` are those of the
+        runs; their costs and generations are always recorded.
+        """
+        named = (self.checked.settings.space.name, tags)
+        return partial(map, self._explorer(partial(_recorded, named, self.plan, store)))
+
+    def _explorer(self, schedule: _Schedule) -> DesignExplorer[MultiCoreAccelerator]:
+        return DesignExplorer(
+            self.checked.settings.space,
+            self.checked.accelerator,
+            chip_area,
+            partial(_outcome, self.checked, schedule, self.objective),
+        )
+
+
+def _outcome(
+    checked: CheckedCores,
+    schedule: _Schedule,
+    objective: Objective,
+    design: Design,
+    accelerator: MultiCoreAccelerator,
+) -> Outcome:
+    found: list[NetworkFigures] = []
+    problems = checked.problems(accelerator)
+    for entry, problem in zip(checked.settings.space.networks, problems, strict=True):
+        try:
+            found.append(_figures(entry, schedule(design, problem), objective))
+        except InfeasibleError as error:
+            return f"{entry.name}: {error}"
+    return tuple(found)
+
+
+def _unrecorded(
+    plan: StreamPlan, ports: StreamPorts, _: Design, problem: StreamProblem
+) -> ScheduledSearch:
+    return stream_pipeline(StreamJob(problem, plan), ports)(problem)
+
+
+def _recorded(
+    named: tuple[str, tuple[str, ...]],
+    plan: StreamPlan,
+    store: Store,
+    design: Design,
+    problem: StreamProblem,
+) -> ScheduledSearch:
+    name, tags = named
+    label = RunLabel.of(f"{name}/{design.number}", tags)
+    job = StreamJob(problem, plan, available_workers(), label)
+    found = stream_problem(job, store=store)
+    return ScheduledSearch(found.search, found.schedule)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Stopping:
+    """Ends schedules that other threads have not finished when the sweep is over."""
+
+    stopped: Event
+
+    def split(self, split: SplitProblem) -> None:
+        """The network is split."""
+        check_wanted(self.stopped)
+
+    def costed(self, done: int, of: int) -> None:
+        """So many of the costs are known."""
+        check_wanted(self.stopped)
+
+    def prove(self, problem: ScheduleProblem) -> None:
+        """The search by constraints begins."""
+        check_wanted(self.stopped)
+
+    def search(self, problem: ScheduleProblem, generations: int) -> None:
+        """The genetic search begins."""
+        check_wanted(self.stopped)
+
+    def observe(self, generation: Generation) -> None:
+        """A generation is complete."""
+        check_wanted(self.stopped)
+
+
+def _figures(
+    entry: WeightedNetwork, found: ScheduledSearch, objective: Objective
+) -> NetworkFigures:
+    """The figures of the best schedule; its gap is known where a bound is, of the latency."""
+    bound = found.search.bound if objective is Objective.LATENCY else None
+    return NetworkFigures(
+        network=entry.name,
+        weight=entry.weight,
+        energy=float(found.schedule.energy.total),
+        latency=float(found.schedule.latency),
+        gap=None if bound is None else bound.gap,
+    )

@@ -1,0 +1,146 @@
+"""Chooses how the designs of a space are explored: by what its base is, from options or a plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from nestmap.model import InputError, Objective
+from nestmap.model.base import copy_with
+from nestmap.model.design_space.objective import SweepObjective, expression_of
+from nestmap.model.design_space.space import DesignSpace
+from nestmap.model.multicore.population import AllocationObjective
+from nestmap.model.multicore.split_options import SplitOptions
+from nestmap.pipeline.explore.choices import member_by_name
+from nestmap.pipeline.explore.options import SearchOptions
+from nestmap.pipeline.explore.plan import SearchPlan
+from nestmap.pipeline.frontend.yaml.design_space import LocatedSpace
+from nestmap.pipeline.multicore.options import AllocationOptions, StreamOptions
+from nestmap.pipeline.multicore.plan import StreamPlan
+from nestmap.pipeline.sweep.methods.method import SweepMethod
+from nestmap.pipeline.sweep.methods.one_core import OneCore
+from nestmap.pipeline.sweep.methods.several_cores import SeveralCores
+from nestmap.pipeline.sweep.space.base_format import names_multicore
+from nestmap.pipeline.sweep.space.checked_cores import check_cores
+from nestmap.pipeline.sweep.space.checked_space import check_space
+
+if TYPE_CHECKING:
+    from nestmap.store import Store
+
+SweepPlan: TypeAlias = SearchPlan | StreamPlan
+"""How designs with a single core, or with several, are explored."""
+
+
+def sweep_method(
+    located: LocatedSpace,
+    options: SearchOptions,
+    plan: SweepPlan | None = None,
+    *,
+    static_energy: bool = False,
+    store: Store | Path | str | None = None,
+) -> SweepMethod:
+    """Reads and checks all that a space names, and makes the plan for its designs.
+
+    Args:
+        located: the space.
+        options: override the plan; for several cores, its search for mappings on a core.
+        plan: by default that for the first objective of the space that is not the area.
+        static_energy: whether energies include leakage, for a single core.
+        store: caches the memory costs that CACTI computes.
+
+    Raises:
+        InputError: where an option, the space or what it names is invalid.
+        StoreError: where the store is needed and cannot be used.
+    """
+    if names_multicore(located.space.accelerator):
+        if static_energy:
+            hint = "each core says it for itself: static_energy in its description"
+            raise InputError.conflict("static energy", "a base with several cores", hint)
+        if isinstance(plan, SearchPlan):
+            raise InputError("plan", "a SearchPlan, and the base has several cores", "a StreamPlan")
+        chosen = stream_plan_of_sweep(located.space, options, plan)
+        return SeveralCores(check_cores(located, chosen, store=store), chosen)
+    if isinstance(plan, StreamPlan):
+        raise InputError("plan", "a StreamPlan, and the base has a single core", "a SearchPlan")
+    searched = plan_of_sweep(located.space, options, plan)
+    return OneCore(check_space(located, static_energy=static_energy, store=store), searched)
+
+
+def plan_of_sweep(
+    space: DesignSpace, options: SearchOptions, plan: SearchPlan | None = None
+) -> SearchPlan:
+    """The plan of a sweep: as given, or for the first objective that mappings decide.
+
+    Raises:
+        InputError: where an option is invalid.
+    """
+    if plan is not None:
+        return plan.with_options(options)
+    first = next(iter(_decided(space)), Objective.ENERGY)
+    made = SearchPlan.of(options)
+    return made if options.objective is not None else copy_with(made, {"objective": first})
+
+
+def default_stream_plan(
+    space: DesignSpace,
+    allocation: AllocationOptions = AllocationOptions(),  # noqa: B008 (it cannot change)
+    split: SplitOptions | None = None,
+) -> StreamPlan:
+    """The plan of schedules for what the objectives of a space need other than the area.
+
+    The genetic search minimizes all of it; the schedule with the least value of the first one is
+    that of a design.
+
+    Raises:
+        InputError: where an option is invalid.
+    """
+    objectives = [x.value for x in _decided(space)] or [Objective.ENERGY.value]
+    return StreamPlan.of(StreamOptions(objectives=objectives, allocation=allocation), split)
+
+
+def stream_plan_of_sweep(
+    space: DesignSpace, options: SearchOptions, plan: StreamPlan | None = None
+) -> StreamPlan:
+    """The plan of the schedules of a sweep: as given, or the default one.
+
+    The options other than ``objective`` and ``workers`` are those of the search for mappings on a
+    core.
+
+    Raises:
+        InputError: where an option is invalid.
+    """
+    chosen = default_stream_plan(space) if plan is None else plan
+    if options.objective is not None:
+        first = member_by_name(Objective, options.objective, "objective").value
+        others = [x.value for x in chosen.genetic.objectives if x.value != first]
+        chosen = _for_objectives(chosen, [first, *others])
+    core = chosen.core.with_options(
+        SearchOptions(
+            search=options.search,
+            lpf_limit=options.lpf_limit,
+            time_limit=options.time_limit,
+            spatial_mappings=options.spatial_mappings,
+            workers=1,
+        )
+    )
+    return copy_with(chosen, {"core": core})
+
+
+def _for_objectives(plan: StreamPlan, names: list[str]) -> StreamPlan:
+    """The plan for these objectives, the first of which chooses the schedule."""
+    objectives = tuple(AllocationObjective(x) for x in names)
+    genetic = copy_with(plan.genetic, {"objectives": objectives})
+    return copy_with(plan, {"genetic": genetic, "objective": Objective(names[0])})
+
+
+def _decided(space: DesignSpace) -> list[Objective]:
+    """What mappings or schedules minimize for the objectives that they decide, each once."""
+    found = (_needed(x) for x in space.objectives)
+    return list(dict.fromkeys(x for x in found if x is not None))
+
+
+def _needed(objective: SweepObjective) -> Objective | None:
+    """What mappings minimize for an objective; ``None`` if they do not decide it."""
+    names = expression_of(objective).names
+    needed = [x for x in Objective if x.value in names]
+    return Objective.EDP if len(needed) > 1 else next(iter(needed), None)

@@ -1,0 +1,1 @@
+"""Records sweeps in a store, and reads them back."""

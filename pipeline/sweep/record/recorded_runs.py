@@ -1,0 +1,53 @@
+"""Records runs for designs of a sweep, which show their layers and mappings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from nestmap.model import Recording, RecordMode
+from nestmap.model.design_space.design import Design
+from nestmap.model.design_space.result import DesignResult
+from nestmap.pipeline.sweep.explore_designs import ExploreDesigns
+from nestmap.pipeline.sweep.methods.method import TAG
+from nestmap.pipeline.sweep.record.question import SweepJob, key_tag
+from nestmap.store import Store
+
+_RUNS: Final = """
+SELECT accelerator, workload FROM runs WHERE status = 'done' AND list_contains(tags, $tag)
+"""
+
+
+def run_recorder(
+    job: SweepJob, key: str, store: Store, recording: Recording | None
+) -> ExploreDesigns:
+    """Explores designs such that each accelerator and network is a run of the store.
+
+    Designs follow one another; the plan's own threads explore each. ``key`` is that of the sweep;
+    by default the front of each search is recorded.
+    """
+    kept = recording or Recording(record=RecordMode.BEST)
+    tags = (f"{TAG}{job.method.checked.settings.space.name}", key_tag(key))
+    return job.method.recorder(store, kept, tags)
+
+
+def record_missing_runs(
+    designs: Iterable[DesignResult], job: SweepJob, key: str, store: Store, recorder: ExploreDesigns
+) -> None:
+    """Records runs for feasible designs unless the sweep has recorded them.
+
+    Raises:
+        StoreError: where they cannot be written.
+    """
+    asked = [x for x in designs if x.is_feasible]
+    known = {(str(x["accelerator"]), str(x["workload"])) for x in _rows(store, key)}
+    networks = [x.content_hash for x in job.method.checked.networks]
+    for design in asked:
+        machine = str(design.accelerator)
+        if any((machine, network) not in known for network in networks):
+            list(recorder([Design(design.number, design.parameters)]))
+            known |= {(machine, network) for network in networks}
+
+
+def _rows(store: Store, key: str) -> Iterator[dict[str, object]]:
+    yield from store.query(_RUNS, {"tag": key_tag(key)}).rows()

@@ -1,0 +1,111 @@
+"""A recorded sweep in brief, read column by column: a million designs take seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from nestmap.model import StoreError
+from nestmap.model.design_space.objective import SweepObjective
+from nestmap.model.design_space.result import DesignResult
+from nestmap.model.design_space.space import DesignSpace
+from nestmap.pipeline.analysis.sweep.designs_view import (
+    DesignsView,
+    ObjectiveColumn,
+    ParameterColumn,
+    parameter_column,
+)
+from nestmap.pipeline.sweep.record.question import SweepQuestion
+from nestmap.pipeline.sweep.result.summary import Reason, SweepSummary
+from nestmap.pipeline.sweep.space.base_format import is_multicore
+from nestmap.store import Store, SweepRecord
+
+_COLUMNS: Final = """
+SELECT number::VARCHAR AS number, position, {values}
+FROM sweep_designs WHERE sweep = $sweep AND reason IS NULL ORDER BY position
+"""
+_BEST: Final = """
+SELECT min_by(position, {value: value, position: position}) AS position
+FROM (
+  SELECT
+    unnest(objective_values) AS value, generate_subscripts(objective_values, 1) AS place, position
+  FROM sweep_designs WHERE sweep = $sweep
+)
+GROUP BY place ORDER BY place
+"""
+_REASONS: Final = """
+SELECT reason, min_by(number, position)::VARCHAR AS first, count(*) AS designs
+FROM sweep_designs WHERE sweep = $sweep AND reason IS NOT NULL
+GROUP BY reason ORDER BY min(position)
+"""
+
+
+def read_summary(name: str, store: Store) -> SweepSummary:
+    """A sweep as far as it is recorded.
+
+    Raises:
+        StoreError: where there is no such sweep, or it has no design yet.
+    """
+    sweep = store.find_sweep(name)
+    if not sweep.state.designs:
+        raise StoreError(
+            f"sweep {sweep.info.name}: found no design yet; expected at least one: resume the sweep"
+        )
+    question = SweepQuestion.read(sweep)
+    return SweepSummary(
+        space=question.space,
+        objective=question.plan.objective,
+        is_scheduled=is_multicore(question.base.values),
+        designs=sweep.state.designs,
+        rejected=sweep.state.rejected or 0,
+        front=store.sweep_designs(sweep, sweep.state.front),
+        best=_best(question.space, store, sweep),
+        reasons=tuple(_reasons(store, sweep)),
+        columns=lambda: _view(question.space, store, sweep),
+    )
+
+
+def _best(
+    space: DesignSpace, store: Store, sweep: SweepRecord
+) -> dict[SweepObjective, DesignResult]:
+    rows = store.query(_BEST, {"sweep": sweep.info.key}).rows()
+    found = store.sweep_designs(sweep, [int(str(x["position"])) for x in rows])
+    return dict(zip(space.objectives, found, strict=True)) if found else {}
+
+
+def _reasons(store: Store, sweep: SweepRecord) -> Iterator[Reason]:
+    for row in store.query(_REASONS, {"sweep": sweep.info.key}).rows():
+        yield Reason(str(row["reason"]), int(str(row["first"])), int(str(row["designs"])))
+
+
+def _view(space: DesignSpace, store: Store, sweep: SweepRecord) -> DesignsView:
+    columns = [f"objective_values[{n + 1}]" for n in range(len(space.objectives))]
+    statement = _COLUMNS.format(values=", ".join(columns))
+    table = store.query(statement, {"sweep": sweep.info.key}).arrow()
+    numbers = [int(x) for x in table["number"].to_pylist() if x is not None]
+    positions: npt.NDArray[np.int64] = table["position"].to_numpy()
+    return DesignsView(
+        name=space.name,
+        numbers=tuple(numbers),
+        parameters=tuple(_parameters(space, numbers)),
+        objectives=tuple(
+            ObjectiveColumn(x, table.column(n + 2).to_numpy().astype(np.float64))
+            for n, x in enumerate(space.objectives)
+        ),
+        on_front=np.isin(positions, np.array(sweep.state.front, np.int64)),
+        infeasible=sweep.state.designs - len(numbers),
+    )
+
+
+def _parameters(space: DesignSpace, numbers: Sequence[int]) -> Iterator[ParameterColumn]:
+    """The free parameters that differ; the number of a design has their places as digits."""
+    left = space.size
+    for parameter in space.free:
+        above, left = left, left // len(parameter.values)
+        values = [parameter.values[number % above // left] for number in numbers]
+        column = parameter_column(parameter.name, values)
+        if len(column.values) > 1:
+            yield column

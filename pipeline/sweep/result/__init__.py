@@ -1,0 +1,1 @@
+"""Results of sweeps: fronts, tables, relations, summaries."""

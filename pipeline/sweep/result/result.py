@@ -1,0 +1,140 @@
+"""The result of a sweep: the figures of every design, the front, the best one."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from nestmap.model import Frozen, InfeasibleError, Objective
+from nestmap.model.design_space.objective import DesignObjective, SweepObjective
+from nestmap.model.design_space.result import DesignResult
+from nestmap.model.design_space.space import Description, DesignSpace
+from nestmap.model.errors import suggestion
+from nestmap.model.units import Count
+from nestmap.pipeline.analysis.sweep.designs_view import DesignsView
+from nestmap.pipeline.sweep.result.front import Front, figures_of
+from nestmap.pipeline.sweep.result.result_view import view_of
+from nestmap.pipeline.sweep.result.summary import Reason, SweepSummary
+from nestmap.pipeline.sweep.space.base_format import is_multicore
+from nestmap.pipeline.sweep.space.design_yaml import design_yaml
+
+if TYPE_CHECKING:
+    from nestmap.store import Relation
+
+
+class SweepResult(Frozen, frozen=True):
+    """The designs of a sweep, in the order in which they were chosen.
+
+    ``rejected`` counts the designs that were tried and do not meet the constraints; ``objective``
+    is what the mapping of each layer, or the schedule of each network, minimizes; ``base`` is the
+    description of the base accelerator.
+    """
+
+    space: DesignSpace
+    base: Description
+    objective: Objective
+    designs: Annotated[tuple[DesignResult, ...], Field(min_length=1)]
+    rejected: Count = 0
+    static_energy: bool = False
+
+    def __repr__(self) -> str:
+        designs = f"{len(self.designs)} designs, {len(self.front)} on the front"
+        return f"<{type(self).__name__}: {self.space.name}, {designs}>"
+
+    __str__ = __repr__
+
+    @cached_property
+    def front(self) -> tuple[DesignResult, ...]:
+        """The designs that no other one dominates in the objectives of the space.
+
+        Ascending by the objectives. Of designs with equal figures, the first.
+        """
+        front = Front()
+        for place, design in enumerate(self.designs):
+            front.add(figures_of(design, self.space.objectives), place)
+        return tuple(self.designs[place] for place in front.places)
+
+    @property
+    def infeasible(self) -> tuple[DesignResult, ...]:
+        """The designs without figures."""
+        return tuple(x for x in self.designs if not x.is_feasible)
+
+    def best(self, objective: SweepObjective | str) -> DesignResult:
+        """The first design with the lowest value of an objective.
+
+        Args:
+            objective: an objective, or the name of one of the space or of a quantity.
+
+        Raises:
+            InfeasibleError: where no design is feasible.
+            ValueError: where there is no such objective.
+        """
+        if isinstance(objective, str):
+            objective = self._objective(objective)
+        found = [(value, n) for n, x in enumerate(self.designs)
+                 if (value := x.figure(objective)) is not None]  # fmt: skip
+        if not found:
+            first = self.designs[0]
+            raise InfeasibleError(f"no design of {self.space.name} is feasible; {first.reason}")
+        return self.designs[min(found)[1]]
+
+    def _objective(self, name: str) -> SweepObjective:
+        """The quantity or the objective of the space with a name."""
+        known: dict[str, SweepObjective] = {}
+        for objective in (*DesignObjective, *self.space.objectives):
+            known[str(objective)] = objective
+        if name not in known:
+            raise ValueError(f"{name!r}; expected {suggestion(name, known)}")
+        return known[name]
+
+    def design(self, number: int) -> DesignResult:
+        """The design with a number.
+
+        Raises:
+            KeyError: where the sweep has none with that number.
+        """
+        found = next((x for x in self.designs if x.number == number), None)
+        if found is None:
+            raise KeyError(number)
+        return found
+
+    def accelerator_yaml(self, design: DesignResult) -> str:
+        """The description of a design's accelerator as the text of a YAML file.
+
+        Without a mapping, ``nestmap explore`` finds the same figures on it; on several cores,
+        ``nestmap stream`` with the plan of the sweep.
+        """
+        return design_yaml(self.space, self.base, self.static_energy, design)
+
+    @cached_property
+    def view(self) -> DesignsView:
+        """The feasible designs as columns, which the figures of ``render.figures`` draw."""
+        return view_of(self.space, self.designs, self.front)
+
+    @property
+    def summary(self) -> SweepSummary:
+        """The front, and what is to be said of the other designs."""
+        reasons: dict[str, list[DesignResult]] = {}
+        for design in self.infeasible:
+            reasons.setdefault(design.reason or "", []).append(design)
+        is_feasible = len(self.infeasible) < len(self.designs)
+        return SweepSummary(
+            space=self.space,
+            objective=self.objective,
+            is_scheduled=is_multicore(self.base.values),
+            designs=len(self.designs),
+            rejected=self.rejected,
+            front=self.front,
+            best={x: self.best(x) for x in self.space.objectives} if is_feasible else {},
+            reasons=tuple(Reason(x, some[0].number, len(some)) for x, some in reasons.items()),
+            columns=lambda: self.view,
+        )
+
+    def relation(self) -> Relation:
+        """The designs as a table: parameters, figures, whether they are on the front, reasons."""
+        # pyarrow takes long to import
+        from nestmap.pipeline.sweep.result.result_relation import relation_of  # noqa: PLC0415
+
+        return relation_of(self.space, self.designs, self.front)

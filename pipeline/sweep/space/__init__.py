@@ -1,0 +1,1 @@
+"""Design spaces with their inputs read and checked: the accelerators of designs."""

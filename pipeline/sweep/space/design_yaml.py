@@ -1,0 +1,27 @@
+"""The accelerator of a design as a YAML file that runs as it is."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import yaml
+
+from nestmap.model.design_space.design import Design
+from nestmap.model.design_space.result import DesignResult
+from nestmap.model.design_space.space import Description, DesignSpace
+from nestmap.pipeline.frontend.yaml.design_space import LocatedSpace
+from nestmap.pipeline.sweep.space.design_settings import design_settings
+
+_NO_WRAPPING: Final = 10**6
+
+
+def design_yaml(
+    space: DesignSpace, base: Description, static_energy: bool, design: DesignResult
+) -> str:
+    """The description of a design's accelerator as the text of a YAML file."""
+    made = design_settings(LocatedSpace(space, {}), base)
+    tree = made.description(Design(design.number, design.parameters))
+    if static_energy:
+        tree["static_energy"] = True
+    text = yaml.safe_dump(tree, sort_keys=False, default_flow_style=None, width=_NO_WRAPPING)
+    return f"# Design {design.number} of {space.name!r}: {design}\n{text}"

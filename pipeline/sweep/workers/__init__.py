@@ -1,0 +1,1 @@
+"""Workers that explore designs: threads, processes, clusters."""
