@@ -18,6 +18,7 @@ from playwright.sync_api import (
     Locator,
     Page,
     Request,
+    expect,
 )
 
 Theme = Literal["light", "dark"]
@@ -158,6 +159,12 @@ def opening(browser: Browser) -> Generator[OpenPage]:
 def settle(locator: Locator) -> None:
     """Waits for two frames: on a busy machine a click returns before the page has handled it."""
     locator.evaluate(_TWO_FRAMES)
+
+
+def follow(page: Page, link: Locator) -> None:
+    """Clicks a link within the page, and waits until the page shows where it leads."""
+    link.click()
+    expect(page.locator(str(link.get_attribute("href")))).to_be_visible()
 
 
 def draw_charts(page: Page) -> list[Locator]:

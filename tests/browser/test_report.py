@@ -18,6 +18,7 @@ from tests.browser.pages import (
     Viewing,
     background,
     draw_charts,
+    follow,
     overflow,
     serious_violations,
     settle,
@@ -224,7 +225,7 @@ def test_the_theme_is_that_of_the_system_until_one_is_chosen(
 def test_a_phone_is_wide_enough(open_page: OpenPage, runs_report: Path, theme: Theme) -> None:
     page = open_page(runs_report, Viewing(360, theme))
     for link in page.locator(".bar-top nav a").all():
-        link.click()
+        follow(page, link)
         draw_charts(page)
         assert overflow(page) == 0
 
@@ -233,7 +234,7 @@ def test_a_phone_is_wide_enough(open_page: OpenPage, runs_report: Path, theme: T
 def test_axe_finds_nothing_serious(open_page: OpenPage, runs_report: Path, theme: Theme) -> None:
     page = open_page(runs_report, Viewing(theme=theme))
     for link in page.locator(".bar-top nav a").all()[:2]:
-        link.click()
+        follow(page, link)
         draw_charts(page)
         assert serious_violations(page, AXE_RULES[theme]) == []
 
@@ -241,7 +242,7 @@ def test_axe_finds_nothing_serious(open_page: OpenPage, runs_report: Path, theme
 def test_names_are_text_and_never_run(open_page: OpenPage, runs_report: Path) -> None:
     page = open_page(runs_report)
     for link in page.locator(".bar-top nav a").all():
-        link.click()
+        follow(page, link)
         draw_charts(page)
         text = page.locator("main").inner_text()
         assert all(printable(name) in text for name in HOSTILE)

@@ -20,6 +20,7 @@ from tests.browser.pages import (
     chart_data,
     chart_marks,
     draw_charts,
+    follow,
     overflow,
     serious_violations,
     wait_until,
@@ -216,7 +217,7 @@ def test_axe_finds_nothing_serious(
 ) -> None:
     page = open_page(schedules_report, Viewing(theme=theme))
     for link in page.locator(".bar-top nav a").all()[:2]:
-        link.click()
+        follow(page, link)
         draw_charts(page)
         assert serious_violations(page, AXE_RULES[theme]) == []
 
@@ -225,7 +226,7 @@ def test_axe_finds_nothing_serious(
 def test_a_phone_is_wide_enough(open_page: OpenPage, schedules_report: Path, theme: Theme) -> None:
     page = open_page(schedules_report, Viewing(360, theme))
     for link in page.locator(".bar-top nav a").all():
-        link.click()
+        follow(page, link)
         draw_charts(page)
         assert overflow(page) == 0
 
