@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 from typing import Final, NamedTuple
 
@@ -13,6 +14,9 @@ from nestmap.model.dims import Dimension
 from nestmap.pipeline.explore.replay import replay
 from nestmap.pipeline.frontend.read.accelerator import read_accelerator
 from nestmap.pipeline.frontend.read.workload import read_workload
+
+REST: Final = " rest"
+"""The end of the names of layers that are the last, smaller strip of rows of another one."""
 
 _CYCLES_PER_MS: Final = 200e3
 _BYTES_PER_ACCESS: Final = {"buffer": 8, "dram": 2000}
@@ -41,15 +45,32 @@ class Modelled(NamedTuple):
 
 
 def modelled(network: Network) -> dict[str, Modelled]:
-    """The figures of all layers, by name."""
+    """The figures of all layers, by name; strips of a layer are added up."""
     workload, mapping = DATA / network.workload, DATA / network.mapping
     chip = read_accelerator(DATA / "accelerator.yaml")
     found, plain = (replay(workload, x, mapping).layers for x in (chip, _plain(chip)))
     sizes = {x.name: x.sizes for x in read_workload(workload).layers}
-    return {
-        x.cme.layer: _figures(x.cme, y.cme, sizes[x.cme.layer])
-        for x, y in zip(found, plain, strict=True)
-    }
+    parts: defaultdict[str, list[Modelled]] = defaultdict(list)
+    for x, y in zip(found, plain, strict=True):
+        name = x.cme.layer
+        parts[name.removesuffix(REST)].append(_figures(x.cme, y.cme, sizes[name]))
+    return {name: _together(strips) for name, strips in parts.items()}
+
+
+def total_costs(parts: Iterable[Costs]) -> Costs:
+    """The sum of costs."""
+    columns = zip(*parts, strict=True)
+    return Costs(*(sum(column) for column in columns))
+
+
+def _together(strips: Sequence[Modelled]) -> Modelled:
+    """The figures of strips that run one after the other; the units are those of full strips."""
+    return Modelled(
+        units=max(x.units for x in strips),
+        ideal=sum(x.ideal for x in strips),
+        costs=total_costs(x.costs for x in strips),
+        plain=total_costs(x.plain for x in strips),
+    )
 
 
 def _plain(chip: Accelerator) -> Accelerator:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
-from benchmarks.silicon.eyeriss import Costs, Modelled
+from benchmarks.silicon.eyeriss import Modelled, total_costs
 from benchmarks.silicon.measured import Measured
 
 _TIMES: Final = """\
@@ -25,17 +25,12 @@ def eyeriss_tables(measured: Mapping[str, Measured], found: Mapping[str, Modelle
     models[_SUM] = Modelled(
         units=0,
         ideal=sum(x.ideal for x in found.values()),
-        costs=_total(x.costs for x in found.values()),
-        plain=_total(x.plain for x in found.values()),
+        costs=total_costs(x.costs for x in found.values()),
+        plain=total_costs(x.plain for x in found.values()),
     )
     times = [_time(name, chip, models[name]) for name, chip in chips.items()]
     traffic = [_traffic(name, chip, models[name]) for name, chip in chips.items()]
     return "\n".join((_TIMES, *times, "", _TRAFFIC, *traffic))
-
-
-def _total(parts: Iterable[Costs]) -> Costs:
-    columns = zip(*parts, strict=True)
-    return Costs(*(sum(column) for column in columns))
 
 
 def _time(name: str, chip: Measured, model: Modelled) -> str:
