@@ -24,7 +24,7 @@ from nestmap.model.errors import suggestion
 from nestmap.model.units import PositiveCount
 from nestmap.model.workload.graph import Workload
 
-MEMORY_QUANTITIES: Final = ("size", "instances", "total", "area")
+MEMORY_QUANTITIES: Final = ("size", "instances", "total", "area", "bandwidth")
 """What constraints may say of a memory: ``memories.NAME.size`` and the like."""
 
 CORE_QUANTITIES: Final = ("count", "units", "area")
@@ -135,10 +135,11 @@ class DesignSpace(Frozen, frozen=True):
 
     Names in settings and conditions are those of parameters; constraints may also name quantities
     of the accelerator of a design: ``area``, ``units`` (of the array), and of a memory
-    ``memories.NAME.size`` (bits of an instance), ``.instances``, ``.total`` (bits of all instances)
-    and ``.area`` (of all instances), which are 0 where a design lacks the memory. Of several cores,
-    memories are those of all cores with a name, ``cores.NAME.memories.MEMORY.size``, which also
-    have a ``count``, ``units`` and an ``area``: ``cores.NAME.count``.
+    ``memories.NAME.size`` (bits of an instance), ``.instances``, ``.total`` (bits of all
+    instances), ``.area`` (of all instances) and ``.bandwidth`` (bits that all ports of all
+    instances move in a cycle at most), which are 0 where a design lacks the memory. Of several
+    cores, memories are those of all cores with a name, ``cores.NAME.memories.MEMORY.size``, which
+    also have a ``count``, ``units`` and an ``area``: ``cores.NAME.count``.
     """
 
     name: Annotated[str, Field(min_length=1, max_length=100)]

@@ -83,6 +83,11 @@ class MemoryInstance(Frozen, frozen=True):
     window_reuse: bool = False
     """Whether the memory loads only what slides in when a loop moves a window of the inputs."""
 
+    @property
+    def peak_bandwidth(self) -> int:
+        """The bits that all ports move in a cycle at most."""
+        return sum(port.width_max for port in self.ports)
+
 
 class MemoryLevel(Frozen, frozen=True):
     """A memory in the hierarchy: the operands it holds, and the array dimensions that share it.

@@ -82,8 +82,7 @@ def bytes_moved(cme: CostModelEvaluation, accelerator: Accelerator) -> dict[str,
 
 def _ceilings(accelerator: Accelerator) -> Iterator[Ceiling]:
     for level in accelerator.memories:
-        bits = sum(port.width_max for port in level.instance.ports)
-        instances = accelerator.instances_of(level)
+        bits, instances = level.instance.peak_bandwidth, accelerator.instances_of(level)
         each = f"{bits:,} bit/cycle"
         text = each if instances == 1 else f"{instances:,} {TIMES} {each}"
         yield Ceiling(level.name, bits * instances / 8, text)

@@ -78,7 +78,8 @@ _CONSTRAINTS: Final = Field(
     "constraints",
     "conditions that designs must meet, over parameters, `area`, `units` (of the arrays) and of a "
     "memory `memories.NAME.size` (bits of an instance), `.instances`, `.total` (bits of all "
-    "instances) and `.area` (of all instances); with several cores, of those of a name together "
+    "instances), `.area` (of all instances) and `.bandwidth` (bits that all ports of all instances "
+    "move in a cycle at most); with several cores, of those of a name together "
     "`cores.NAME.count`, `.units`, `.area` and `.memories.NAME.size` and so on",
     "a list of conditions such as units <= 1024",
     '["area <= 4", "rows >= columns"]',

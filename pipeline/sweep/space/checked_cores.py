@@ -129,6 +129,7 @@ def _of_memories(
             sum(count for _, count in found),
             sum(instance.size * count for instance, count in found),
             sum((instance.area * count for instance, count in found), 0.0),
+            sum(instance.peak_bandwidth * count for instance, count in found),
         )
         for quantity, figure in zip(MEMORY_QUANTITIES, figures, strict=True):
             yield f"{head}.{memory}.{quantity}", figure

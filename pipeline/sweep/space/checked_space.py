@@ -116,7 +116,8 @@ class CheckedSpace:
         known |= {"area": sum_areas(areas), "units": accelerator.array.units}
         for level in accelerator.memories:
             size, instances = level.instance.size, accelerator.instances_of(level)
-            figures = (size, instances, size * instances, of_memory.get(level.name, 0.0))
+            area, bandwidth = of_memory.get(level.name, 0.0), level.instance.peak_bandwidth
+            figures = (size, instances, size * instances, area, bandwidth * instances)
             names = (f"{MEMORIES}.{level.name}.{x}" for x in MEMORY_QUANTITIES)
             known |= dict(zip(names, figures, strict=True))
         return known
