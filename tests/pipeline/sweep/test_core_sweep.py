@@ -373,8 +373,8 @@ def test_constraints_know_cores_and_memories(tmp_path: Path) -> None:
         "units == cores.lane.units",
         "cores.lane.memories.buffer.total == 8192 * cores.lane.count",
         "cores.lane.memories.reg.instances == units",
-        "cores.lane.memories.buffer.bandwidth % cores.lane.count == 0",
-        "cores.lane.memories.buffer.bandwidth > 0",
+        "cores.lane.memories.buffer.bandwidth == 64 * cores.lane.count",
+        "cores.lane.memories.reg.bandwidth == 2 * 16 * units",
         "cores.dram.memories.dram.area == 50",
         "cores.lane.area == area",
     ]
