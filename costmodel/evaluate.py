@@ -19,7 +19,7 @@ from nestmap.costmodel.evaluate_rows import (
 )
 from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.flatten import flatten
-from nestmap.costmodel.hops import hop_cycles, hop_energy, shared_below
+from nestmap.costmodel.hops import hop_cycles, hop_energy, hop_stall, shared_below
 from nestmap.costmodel.kernel.record import check_loops, new_record
 from nestmap.costmodel.kernel.work import Totals, Work
 from nestmap.costmodel.mac_energy import computation_energies
@@ -231,9 +231,7 @@ def _hop_stalls(
     for x, operand in enumerate(spatial.layer.operands):
         for link in range(int(problem.levels[x])):
             if shared_below(problem, x, link) > 0:
-                busy = hop_cycles(problem, work, x, link)
-                stall = ceil(busy - others)
-                found.append(
-                    HopStall(operand=operand.name, level=link, stall=stall, busy=int(busy))
-                )
+                busy = int(hop_cycles(problem, work, x, link))
+                stall = int(hop_stall(problem, work, x, link, others))
+                found.append(HopStall(operand=operand.name, level=link, stall=stall, busy=busy))
     return tuple(found)

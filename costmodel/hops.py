@@ -103,6 +103,20 @@ def hop_cycles(problem: FlatProblem, work: Work, x: int, link: int) -> float:
 
 
 @kernel
+def hop_stall(problem: FlatProblem, work: Work, x: int, link: int, others: float) -> float:
+    """The stall of links between units, or their slack where negative, in cycles.
+
+    ``others`` are the cycles of computation, loading and drain.
+
+    Formula: docs/cost-model.md#busy-hops
+
+    Reads: elements, slides, fresh, cycles.
+    Fills: nothing.
+    """
+    return float(np.ceil(hop_cycles(problem, work, x, link) - others))
+
+
+@kernel
 def wait_for_hops(problem: FlatProblem, work: Work, stall: float, others: float) -> float:
     """The stall with which a layer takes at least as long as each link between units is busy.
 
@@ -118,5 +132,5 @@ def wait_for_hops(problem: FlatProblem, work: Work, stall: float, others: float)
         return worst
     for x in range(problem.operands):
         for link in range(problem.levels[x]):
-            worst = max(worst, np.ceil(hop_cycles(problem, work, x, link) - others))
+            worst = max(worst, hop_stall(problem, work, x, link, others))
     return worst

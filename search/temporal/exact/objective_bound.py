@@ -33,7 +33,7 @@ class Rule(NamedTuple):
     computation: float  # pJ
     leakage: float  # pJ a cycle
     cycles: float  # of computation without stall
-    drain: float  # cycles, minus those that zeros skip
+    constant: float  # cycles of drain, minus those that zeros skip
     counts_energy: bool  # the objective is the product of what counts
     counts_latency: bool
     is_front: bool
@@ -62,7 +62,7 @@ def costs_of(rule: Rule, resources: Resources, spent: Floats) -> tuple[float, fl
         if resources.kind[k] == ONCE:
             free = max(0.0, (resources.width[k] - spent[resources.busy[k]]) / resources.width[k])
             loading = max(loading, spent[k] - free * computing)
-    latency = max(computing + loading, least) + rule.drain
+    latency = max(computing + loading, least) + rule.constant
     return rule.computation + energy + rule.leakage * latency, latency
 
 

@@ -131,7 +131,7 @@ def _rule(flat: FlatProblem, spatial: SpatialProblem, objective: Objective | Non
         computation=float(flat.computation),
         leakage=float(flat.leakage),
         cycles=float(ceil(cycles)),
-        drain=float(flat.drain - skippable_cycles(flat, float(steps))),
+        constant=float(flat.drain - skippable_cycles(flat, float(steps))),
         counts_energy=objective is not Objective.LATENCY,
         counts_latency=objective is not Objective.ENERGY,
         is_front=objective is None,
