@@ -10,7 +10,7 @@ demo: $(READY)  ## explore a real network and ask the store about it
 	$(VENV)/bin/nestmap query "SELECT layer, energy, latency FROM best ORDER BY energy DESC LIMIT 5" --store demo.duckdb
 
 test: $(READY) chromium  ## all tests
-	$(PYTHON) -m pytest -q -n 2 --dist loadgroup
+	$(PYTHON) -m pytest -q -n 2
 
 check: $(READY)  ## style, types, layers
 	$(VENV)/bin/ruff check .
@@ -24,7 +24,7 @@ docs: $(READY)  ## the documentation as a site in site/
 
 SEED := 0
 stress: $(READY)  ## all tests with their sweeps in full: thousands of random cases, drawn with SEED
-	NESTMAP_STRESS=1 $(PYTHON) -m pytest -q -n 2 --dist loadgroup --hypothesis-seed=$(SEED)
+	NESTMAP_STRESS=1 $(PYTHON) -m pytest -q -n 2 --hypothesis-seed=$(SEED)
 	$(PYTHON) -m benchmarks.fuzz onnx --cases 13000 --seed $(SEED)
 	$(PYTHON) -m benchmarks.fuzz yaml --cases 26000 --seed $(SEED)
 	$(PYTHON) -m benchmarks.fuzz cores --cases 5000 --seed $(SEED)

@@ -15,14 +15,10 @@ from typing import Final
 
 import pytest
 from hypothesis import settings
+from xdist.remote import Producer
 
+from tests.scheduling import GroupScheduling
 from tests.sweeps import STRESS, some_of
-
-TOGETHER: Final = (
-    *("browser", "notebooks"),
-    *("pipeline/pages/explorer", "pipeline/pages/report", "pipeline/render/figures"),
-)
-"""Folders and files that share something that takes long to make: one worker runs their tests."""
 
 # What a test starts reads bytecode that another test left, even where PYTHONDONTWRITEBYTECODE is
 # set; without it, each process compiles all modules (0.3 CPU s). None of it is in the repository.
@@ -43,10 +39,7 @@ settings.register_profile("stress", deadline=None)
 settings.load_profile("stress" if STRESS else "nestmap")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """One worker runs the tests of a file (--dist loadgroup), so what they share is made once."""
-    here = Path(__file__).parent
-    together = {here / name for name in TOGETHER}
-    for item in items:
-        group = next((x for x in item.path.parents if x in together), item.path)
-        item.add_marker(pytest.mark.xdist_group(str(group)))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> GroupScheduling:
+    """Workers take groups of tests, whatever ``--dist`` says."""
+    return GroupScheduling(config, log)
