@@ -42,7 +42,7 @@ class Scope:
     tensors: Names
     constants: set[str]
     makers: dict[str, GraphNode] = field(default_factory=dict[str, GraphNode])
-    nodes_left: int = MOST_NODES
+    nodes_left: int = field(default_factory=lambda: MOST_NODES)
 
     def node(
         self, name: str, operator: str, reads: Sequence[str], writes: Sequence[str]
