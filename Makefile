@@ -3,7 +3,7 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 READY := $(VENV)/.ready
 
-.PHONY: demo test check docs stress bench validate wheel lock clean chromium
+.PHONY: demo test check style mypy pyright docs stress bench validate wheel lock clean chromium
 
 demo: $(READY)  ## explore a real network and ask the store about it
 	$(VENV)/bin/nestmap explore light:resnet50 --accelerator tpu_like --store demo.duckdb
@@ -12,11 +12,17 @@ demo: $(READY)  ## explore a real network and ask the store about it
 test: $(READY) chromium  ## all tests
 	$(PYTHON) -m pytest -q -n 2
 
-check: $(READY)  ## style, types, layers
+check: style mypy pyright  ## style, types, layers; make -j2 checks types with both checkers at once
+
+style: $(READY)
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/lint-imports --no-cache --no-logo
+
+mypy: $(READY)
 	$(VENV)/bin/mypy
+
+pyright: $(READY)
 	$(VENV)/bin/pyright --pythonpath $(PYTHON)  # else it looks at the python of the PATH
 
 docs: $(READY)  ## the documentation as a site in site/
