@@ -1,12 +1,13 @@
 """How all tests run: what is costly to prepare is prepared once, and Hypothesis has no deadlines.
 
 The first example compiles kernels, and machines are shared. ``make test`` draws the same examples
-each time, so that a change fails for what it changed, and a quarter of those that ``make stress``
+each time, so that a change fails for what it changed, and a sixth of those that ``make stress``
 (``NESTMAP_STRESS=1``) draws with a seed.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -43,3 +44,15 @@ settings.load_profile("stress" if STRESS else "nestmap")
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> GroupScheduling:
     """Workers take groups of tests, whatever ``--dist`` says."""
     return GroupScheduling(config, log)
+
+
+def pytest_collection_finish() -> None:
+    """Python need not look for garbage among the tests and modules, again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 50)
+
+
+def pytest_sessionfinish() -> None:
+    """What the collector does not see at the end counts as leaked."""
+    gc.unfreeze()
