@@ -11,12 +11,12 @@ Case = TypeVar("Case")
 STRESS: Final = "NESTMAP_STRESS" in os.environ
 """Whether this is ``make stress``."""
 
-_PART: Final = 4
+_PART: Final = 6
 _FEWEST: Final = 5
 
 
 def some_of(examples: int) -> int:
-    """How many examples Hypothesis draws: all in ``make stress``, otherwise a quarter of them.
+    """How many examples Hypothesis draws: all in ``make stress``, otherwise a sixth of them.
 
     ``make test`` draws the same ones each time.
     """

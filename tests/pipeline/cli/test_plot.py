@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+import contextlib
+import shutil
 from pathlib import Path
 from typing import get_args
 
 import pytest
 
 from nestmap.pipeline.cli import plot, plot_stream
+from nestmap.pipeline.cli.options.common import DEFAULT_STORE
 from nestmap.pipeline.cli.options.view import Drawing
 from nestmap.pipeline.util import extras as needs_module
-from tests.pipeline.cli.inputs import Inputs, run
+from tests.pipeline.cli.inputs import Inputs, run, written
 
 OF_A_RUN = {"accelerator", "layers", "loops", "memories", "roofline", "scatter", "utilization"}
 
 
-@pytest.fixture
-def explored(inputs: Inputs) -> Inputs:
+@pytest.fixture(scope="module")
+def two_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with two runs."""
-    for objective in ("latency", "energy"):
-        assert run(*inputs.explore, "--objective", objective).code == 0
+    folder = tmp_path_factory.mktemp("explored")
+    with contextlib.chdir(folder):
+        for objective in ("latency", "energy"):
+            assert run(*written(folder).explore, "--objective", objective).code == 0
+    return folder / DEFAULT_STORE
+
+
+@pytest.fixture
+def explored(inputs: Inputs, two_runs: Path) -> Inputs:
+    """A store with two runs in the current folder."""
+    shutil.copyfile(two_runs, DEFAULT_STORE)
     return inputs
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -79,15 +80,23 @@ def test_the_store_is_not_changed() -> None:
     assert Path("nestmap.duckdb").read_bytes() == before
 
 
-@pytest.fixture(name="runs")
-def _runs() -> tuple[str, str]:
-    """Two runs in the store, the older one first."""
-    path = Path("nestmap.duckdb")
+@pytest.fixture(scope="module", name="explored")
+def _explored(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[str, str]]:
+    """A store with two runs, and these, the older one first."""
+    path = tmp_path_factory.mktemp("explored") / "nestmap.duckdb"
     first, second = (
         explore_network(PROBLEM, SearchPlan.of(replace(LOMA, objective=objective)), store=path).run
         for objective in ("latency", "energy")
     )
-    return str(first), str(second)
+    return path, (str(first), str(second))
+
+
+@pytest.fixture(name="runs")
+def _runs(explored: tuple[Path, tuple[str, str]]) -> tuple[str, str]:
+    """Two runs in the store, the older one first."""
+    path, runs = explored
+    shutil.copyfile(path, "nestmap.duckdb")
+    return runs
 
 
 def asked(*arguments: str) -> list[dict[str, object]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -19,16 +21,22 @@ COUNT = (
 LANES = SPACE.replace("objectives: [energy, latency]", "objectives: [energy, area]")
 
 
-@pytest.fixture(name="file")
-def _file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return write_space(tmp_path, LANES)
+@pytest.fixture(scope="module", name="sweep")
+def _sweep(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A folder with a space and the store of its sweep, and what the sweep has printed."""
+    folder = tmp_path_factory.mktemp("sweep")
+    file = write_space(folder, LANES)
+    with contextlib.chdir(folder):
+        return folder, run("sweep", str(file), "--store", str(DEFAULT_STORE)).out
 
 
 @pytest.fixture(name="swept")
-def _swept(file: Path) -> str:
-    """What the sweep has printed."""
-    return run("sweep", str(file), "--store", str(DEFAULT_STORE)).out
+def _swept(sweep: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What the sweep has printed; its files are in the current folder."""
+    folder, printed = sweep
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return printed
 
 
 def test_the_front_is_shown_and_resumed_as_it_was(swept: str) -> None:

@@ -38,6 +38,7 @@ from nestmap.pipeline.stages import (
 from nestmap.store import RunStatus, Store
 from tests.pipeline.networks import MACHINE
 from tests.pipeline.stages.kinds import COSTING, LARGE, SEARCHING, Seen, forbid, salsa
+from tests.sweeps import every
 
 PLAN: Final = SearchPlan.of(SearchOptions(search="loma", lpf_limit=5, spatial_mappings=2))
 
@@ -182,7 +183,7 @@ ENOUGH: Final = {
 """What must have been kept of a search that a run need not do again."""
 
 
-@pytest.mark.parametrize(("first", "second"), list(product(KEPT, ENOUGH)))
+@pytest.mark.parametrize(("first", "second"), every(3, list(product(KEPT, ENOUGH))))
 def test_a_run_reuses_searches_of_which_enough_is_kept(
     first: Recording, second: Recording, alone: NetworkEvaluation, store: Store
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import lzma
 import shutil
+from functools import cache
 from pathlib import Path
 
 import duckdb
@@ -169,6 +170,7 @@ def test_what_is_broken_is_said(path: Path, statement: str) -> None:
     assert not report.is_sound
 
 
+@cache
 def all_references() -> list[Reference]:
     with duckdb.connect() as connection:
         from nestmap.store.schema.migrate import migrate  # noqa: PLC0415
@@ -187,16 +189,15 @@ def test_references_are_those_of_the_comments() -> None:
     assert references_in(columns) == (Reference("b", "x", "a", "id"),)
 
 
-@pytest.mark.parametrize("reference", all_references(), ids=lambda x: f"{x.table}.{x.column}")
-def test_what_refers_to_nothing_is_said(
-    tmp_path: Path, with_all: Path, reference: Reference
-) -> None:
+@pytest.mark.parametrize("owner", sorted({x.owner for x in all_references()}))
+def test_what_refers_to_nothing_is_said(tmp_path: Path, with_all: Path, owner: str) -> None:
     path = tmp_path / "store.duckdb"
     shutil.copyfile(with_all, path)
-    sql(path, f"DELETE FROM {reference.owner}")
-    told = f"rows with a {reference.column} that is not in {reference.owner}.{reference.key}"
+    sql(path, f"DELETE FROM {owner}")
     problems = check_store(path, recompute=1).problems
-    assert any(x.startswith(f"table {reference.table}: ") and told in x for x in problems)
+    for reference in [x for x in all_references() if x.owner == owner]:
+        told = f"rows with a {reference.column} that is not in {owner}.{reference.key}"
+        assert any(x.startswith(f"table {reference.table}: ") and told in x for x in problems)
 
 
 @pytest.mark.parametrize("column", ["energy", "latency0", "latency1", "latency2"])

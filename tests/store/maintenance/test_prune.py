@@ -31,6 +31,7 @@ from tests.store.builders import NASTY, info
 from tests.store.filled import REAL, content, count, fill, filled, sql
 from tests.store.sweeps import INFO as SWEEP
 from tests.store.sweeps import add_design, design, infeasible
+from tests.sweeps import every
 
 BEST = PruneSelection(best_only=True)
 
@@ -296,7 +297,7 @@ prune(Path(sys.argv[1]), PruneSelection(best_only=True))
 """
 
 
-@pytest.mark.parametrize("part", [0.05, 0.15, 0.25, 0.35, 0.5])
+@pytest.mark.parametrize("part", every(2, [0.05, 0.15, 0.25, 0.35, 0.5]))
 def test_pruning_that_is_killed_leaves_the_old_file_or_the_new_one(
     path: Path, large: Path, part: float
 ) -> None:

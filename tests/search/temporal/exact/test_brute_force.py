@@ -25,7 +25,7 @@ from tests.search.temporal.exact.problems import Kind, Small, seeded_problem, sm
 from tests.search.temporal.exact.random_machines import free
 from tests.sweeps import STRESS
 
-SEEDS = 1200 if STRESS else 40
+SEEDS = 1200 if STRESS else 20
 """Problems of each kind."""
 
 MOST_MAPPINGS = 400_000 if STRESS else 100_000

@@ -12,6 +12,7 @@ from nestmap.model import InputError, MemoryCost, MemoryMacro
 from nestmap.pipeline.frontend.yaml.hardware import cacti
 from nestmap.pipeline.frontend.yaml.hardware.cacti import cacti_cost, cacti_input, cacti_name
 from tests.cacti_package import ANSWER, FAILURE, HAS_CACTI, TOO_NEW, install_cacti, real_cacti
+from tests.sweeps import STRESS
 
 GRID: Final = Path(__file__).parents[5] / "benchmarks" / "data" / "sram_cacti.csv"
 MACRO: Final = MemoryMacro(size=2**19, width=64, read_write_ports=1, technology=22.0)
@@ -20,7 +21,8 @@ MACRO: Final = MemoryMacro(size=2**19, width=64, read_write_ports=1, technology=
 def _rows() -> list[dict[str, str]]:
     """Some rows of the grid that CACTI has figures for, spread over all of it."""
     with GRID.open(newline="") as file:
-        return [row for row in csv.DictReader(file) if not row["failure"]][::150]
+        rows = [row for row in csv.DictReader(file) if not row["failure"]]
+    return rows[:: 150 if STRESS else 600]
 
 
 @pytest.mark.skipif(not HAS_CACTI, reason="the CACTI of zigzag-dse is for Linux on x86-64")
