@@ -18,7 +18,8 @@ from pathlib import Path
 from llvmlite import binding
 
 from benchmarks.startup import LAYER, MAIN
-from nestmap.costmodel.kernel.shipped import BASELINES, Machine, write_manifest
+from nestmap.costmodel.kernel.machine import Machine
+from nestmap.costmodel.kernel.shipped import BASELINES, write_manifest
 from nestmap.model import MappingType, Objective
 from nestmap.model.multicore.schedule import CandidateRule
 from nestmap.pipeline.explore.plan import Rank

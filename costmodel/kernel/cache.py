@@ -62,6 +62,15 @@ def save_cached(name: Path, content: bytes) -> None:
         _save_elsewhere(f"{base} ({error.strerror})", name, content)
 
 
+def save_quietly(name: Path, content: bytes) -> None:
+    """Writes a file, whose name begins with a digest, if a folder can be written; says nothing."""
+    for base in _bases():
+        with suppress(OSError):
+            _probe(base)
+            _write(base / name, content)
+            return
+
+
 def _save_elsewhere(failed: str, name: Path, content: bytes) -> None:
     for base in _bases()[1:]:
         with suppress(OSError):

@@ -17,7 +17,7 @@ from nestmap.costmodel.kernel.cache import SUFFIX, cached_folders
 from nestmap.costmodel.kernel.shipped import SHIPPED, shipped_machine
 from nestmap.costmodel.kernel.words import Kinds, Words
 
-if TYPE_CHECKING:  # these import LLVM
+if TYPE_CHECKING:  # what is needed where a kernel is called
     from nestmap.costmodel.kernel.machine_code import Entry, MachineCode
 
 P = ParamSpec("P")
@@ -77,11 +77,11 @@ class Kernel(Generic[R]):
 
     def _load(self, kinds: Kinds, args: tuple[object, ...]) -> Entry:
         """The code for arguments of some kinds, compiled if it is not cached."""
-        from nestmap.costmodel.kernel.kernel_cache import (  # noqa: PLC0415 (imports LLVM)
+        from nestmap.costmodel.kernel.kernel_cache import (  # noqa: PLC0415 (not all commands do)
             load_code,
             save_code,
         )
-        from nestmap.costmodel.kernel.machine_code import Entry  # noqa: PLC0415 (imports LLVM)
+        from nestmap.costmodel.kernel.machine_code import Entry  # noqa: PLC0415 (as above)
 
         with _LOADING:
             if kinds not in self._entries:

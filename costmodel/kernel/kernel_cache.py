@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import cast
 
 import numpy as np
-from llvmlite import binding
 
 from nestmap.costmodel.kernel.cache import SUFFIX, cached_folders, save_cached
+from nestmap.costmodel.kernel.machine import Machine, this_machine
 from nestmap.costmodel.kernel.machine_code import MachineCode
 from nestmap.costmodel.kernel.results import kind_of_json, kind_to_json
-from nestmap.costmodel.kernel.shipped import SHIPPED, Machine, shipped_machine
+from nestmap.costmodel.kernel.shipped import SHIPPED, shipped_machine
 from nestmap.costmodel.kernel.words import Kinds
 
 
@@ -40,11 +40,11 @@ def save_code(name: str, digest: str, kinds: Kinds, code: MachineCode) -> None:
 @lru_cache
 def host_machine() -> Machine:
     """What code is compiled for here, with the variables by which Numba is told otherwise."""
-    features = os.environ.get("NUMBA_CPU_FEATURES")
+    here = this_machine()
     return Machine(
-        binding.get_process_triple(),
-        os.environ.get("NUMBA_CPU_NAME") or binding.get_host_cpu_name(),
-        binding.get_host_cpu_features().flatten() if features is None else features,
+        here.triple,
+        os.environ.get("NUMBA_CPU_NAME") or here.processor,
+        os.environ.get("NUMBA_CPU_FEATURES", here.features),
     )
 
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import count
 from struct import Struct
 from typing import Final, cast, final
 
-from llvmlite import binding
-
+from nestmap.costmodel.kernel.object_file import link
 from nestmap.costmodel.kernel.results import Result, read_result, result_formats
 from nestmap.costmodel.kernel.words import Kinds, Words, word_formats
 
@@ -23,8 +20,6 @@ It returns 0, or another number where memory was short.
 
 RELEASE: Final = "nestmap_release"
 """The one that gives up a reference to what a kernel has allocated."""
-
-_numbers: Final = count()
 
 
 @final
@@ -44,13 +39,12 @@ class Entry:
         """Links the code into this process.
 
         Raises:
+            MemoryError: if there is no memory for it.
             RuntimeError: if the code is damaged.
         """
-        library = binding.JITLibraryBuilder().add_object_img(code.image).add_current_process()
-        library.export_symbol(ENTRY).export_symbol(RELEASE)
-        self._library = library.link(_linker(), f"kernel{next(_numbers)}")  # keeps it loaded
-        self._run = _RUN(self._library[ENTRY])
-        self._release = cast(Callable[[int], None], _FREE(self._library[RELEASE]))
+        run, release = link(code.image, (ENTRY, RELEASE)) or _link_by_llvm(code.image)
+        self._run = _RUN(run)
+        self._release = cast(Callable[[int], None], _FREE(release))
         self._result = code.result
         self._taken = Struct(word_formats(kinds))
         self._given = Struct(result_formats(code.result))
@@ -75,8 +69,9 @@ _RUN: Final = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
 _FREE: Final = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
-@lru_cache
-def _linker() -> binding.LLJIT:
-    binding.initialize_native_target()
-    binding.initialize_native_asmprinter()
-    return binding.create_lljit_compiler()
+def _link_by_llvm(image: bytes) -> tuple[int, ...]:
+    from nestmap.costmodel.kernel.llvm_linker import (  # noqa: PLC0415 (a large library)
+        link_by_llvm,
+    )
+
+    return link_by_llvm(image, (ENTRY, RELEASE))

@@ -6,7 +6,9 @@ import json
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import Final, NamedTuple, cast
+from typing import Final, cast
+
+from nestmap.costmodel.kernel.machine import Machine, this_machine
 
 SHIPPED: Final = Path(__file__).parent / "compiled"
 """The folder with the files of compiled kernels, as in the user's caches, and the manifest."""
@@ -27,14 +29,6 @@ Source: "x86-64 psABI", table 3.1, levels up to v3.
 """
 
 
-class Machine(NamedTuple):
-    """What code was compiled for, as LLVM describes it."""
-
-    triple: str
-    processor: str
-    features: str
-
-
 @lru_cache
 def shipped_machine() -> Machine | None:
     """What the shipped kernels were compiled for; ``None`` if they do not run here."""
@@ -42,12 +36,9 @@ def shipped_machine() -> Machine | None:
         manifest: dict[str, object] = json.loads((SHIPPED / MANIFEST).read_text())
     except FileNotFoundError:
         return None
-    from llvmlite import binding  # noqa: PLC0415 (a large library)
-
-    machine = Machine(*cast(list[str], manifest["machine"]))
-    host = binding.get_host_cpu_features()
-    has_all = all(host.get(name) for name in cast(Iterable[str], manifest["requires"]))
-    return machine if has_all and binding.get_process_triple() == machine.triple else None
+    machine, host = Machine(*cast(list[str], manifest["machine"])), this_machine()
+    has_all = all(host.has(name) for name in cast(Iterable[str], manifest["requires"]))
+    return machine if has_all and host.triple == machine.triple else None
 
 
 def write_manifest(folder: Path, machine: Machine, requires: Iterable[str]) -> None:

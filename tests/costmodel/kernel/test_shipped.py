@@ -13,7 +13,8 @@ from benchmarks.compile_kernels import commands, compile_kernels, run
 from benchmarks.startup import LAYER
 from llvmlite import binding
 
-from nestmap.costmodel.kernel.shipped import Machine, write_manifest
+from nestmap.costmodel.kernel.machine import Machine
+from nestmap.costmodel.kernel.shipped import write_manifest
 from tests.sweeps import STRESS
 
 SOURCE = Path(__file__).parents[3] / "src" / "nestmap"
