@@ -6,6 +6,7 @@ import typer
 
 from nestmap.pipeline.cli.early_start import start_reading
 from nestmap.pipeline.cli.error_handling import report_warnings
+from nestmap.pipeline.cli.memory_pools import share_memory_pools
 from nestmap.pipeline.cli.options.explore import (
     EvaluateOptions,
     ExploreOptions,
@@ -65,6 +66,7 @@ def explore(options: ExploreOptions) -> None:
     the loops with the best memory allocation. Prints a table of the best mappings. All evaluations
     are recorded in a DuckDB file; searches that it holds already are not repeated.
     """
+    share_memory_pools()
     start_reading(options.workload.name)
     from nestmap.pipeline.cli.explore import run_explore  # noqa: PLC0415 (help is fast)
 
@@ -78,6 +80,7 @@ def resume(options: ResumeOptions) -> None:
     Completed searches and designs are not repeated. The result is the same as that of an
     uninterrupted run.
     """
+    share_memory_pools()
     from nestmap.pipeline.cli.resume import run_resume  # noqa: PLC0415 (help is fast)
 
     run_resume(options)
