@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Final, final
-
-from rich.console import Console
+from typing import TYPE_CHECKING, Final, final
 
 from nestmap.costmodel.evaluate_rows import is_compiled_before
 from nestmap.model import EvaluationBatch, NetworkProblem
@@ -15,6 +13,9 @@ from nestmap.pipeline.cli.work_clock import WorkClock
 from nestmap.pipeline.explore.size import ExplorationSize
 from nestmap.pipeline.format.numbers import count, engineering
 from nestmap.pipeline.render.text.plain_table import printable
+
+if TYPE_CHECKING:  # takes long to import
+    from rich.console import Console
 
 _LONGEST_NAME: Final = 16
 

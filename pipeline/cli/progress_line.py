@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Final, final
+import os
+import sys
+from typing import TYPE_CHECKING, Final, final
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+import typer
+
+if TYPE_CHECKING:  # takes long to import
+    from rich.console import Console
+    from rich.progress import Progress, TaskID
 
 _COMPILING: Final = "Compiling the cost model, once per machine and version."
+_TERMINAL_VARIABLES: Final = ("FORCE_COLOR", "TTY_COMPATIBLE")
+"""What may tell rich that a file is a terminal."""
 
 
 @final
@@ -15,27 +22,25 @@ class ProgressLine:
     """A description, a bar and a text; drawn on a terminal only, removed at the end."""
 
     def __init__(self, console: Console | None, description: str, text: str = "") -> None:
-        self._console = console or Console(stderr=True)
-        self._bar = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=None),
-            TextColumn("{task.fields[text]}", markup=False),
-            TimeElapsedColumn(),
-            console=self._console,
-            expand=True,
-            transient=True,
-            disable=not self._console.is_terminal,
-        )
-        self._task = self._bar.add_task(description, total=None, text=text)
+        self._drawn: tuple[Progress, TaskID] | None = None
         self._has_said = False
+        if console is not None or _may_be_terminal():
+            from nestmap.pipeline.cli.terminal_bar import (  # noqa: PLC0415 (imports rich)
+                terminal_bar,
+            )
+
+            bar = terminal_bar(console)
+            self._drawn = bar, bar.add_task(description, total=None, text=text)
 
     def start(self) -> None:
         """Starts to draw the line."""
-        self._bar.start()
+        if self._drawn is not None:
+            self._drawn[0].start()
 
     def stop(self) -> None:
         """Removes the line."""
-        self._bar.stop()
+        if self._drawn is not None:
+            self._drawn[0].stop()
 
     def update(
         self,
@@ -46,9 +51,12 @@ class ProgressLine:
         total: int | None = None,
     ) -> None:
         """Changes the given parts of the line."""
-        self._bar.update(self._task, description=description, completed=completed, total=total)
+        if self._drawn is None:
+            return
+        bar, task = self._drawn
+        bar.update(task, description=description, completed=completed, total=total)
         if text is not None:
-            self._bar.update(self._task, text=text)
+            bar.update(task, text=text)
 
     def say_compiling(self) -> None:
         """Shows that kernels are compiled; a permanent line says so first."""
@@ -59,4 +67,13 @@ class ProgressLine:
 
     def print(self, text: str) -> None:
         """Prints a permanent line, also without a terminal."""
-        self._console.out(text, highlight=False)
+        if self._drawn is None:
+            typer.echo(text, err=True)
+        else:
+            self._drawn[0].console.out(text, highlight=False)
+
+
+def _may_be_terminal() -> bool:
+    """Whether rich may find that the error output is a terminal."""
+    told = any(name in os.environ for name in _TERMINAL_VARIABLES)
+    return told or (sys.stderr is not None and sys.stderr.isatty())

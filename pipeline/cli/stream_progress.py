@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import final
-
-from rich.console import Console
+from typing import TYPE_CHECKING, final
 
 from nestmap.costmodel.evaluate_rows import is_compiled_before
 from nestmap.costmodel.kernel.jit import is_compiled
@@ -16,6 +14,9 @@ from nestmap.pipeline.cli.progress_line import ProgressLine
 from nestmap.pipeline.cli.work_clock import WorkClock
 from nestmap.pipeline.format.numbers import count, cycles, energy
 from nestmap.search.multicore.schedule.list_scheduler import schedule_nodes
+
+if TYPE_CHECKING:  # takes long to import
+    from rich.console import Console
 
 
 @final

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import final
-
-from rich.console import Console
+from typing import TYPE_CHECKING, final
 
 from nestmap.costmodel.evaluate_rows import is_compiled_before
 from nestmap.model.design_space.result import DesignResult
 from nestmap.pipeline.cli.progress_line import ProgressLine
 from nestmap.pipeline.cli.work_clock import WorkClock
 from nestmap.pipeline.format.numbers import count
+
+if TYPE_CHECKING:  # takes long to import
+    from rich.console import Console
 
 
 @final

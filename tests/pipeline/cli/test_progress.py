@@ -286,3 +286,23 @@ def always(answer: bool) -> Callable[[object], bool]:
         return answer
 
     return answered
+
+
+@pytest.mark.parametrize("variable", [None, "FORCE_COLOR", "TTY_COMPATIBLE"])
+def test_lines_are_printed_also_where_there_is_no_terminal(
+    variable: str | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    if variable is not None:
+        monkeypatch.setenv(variable, "0")  # rich decides
+    line = ProgressLine(None, "reading")
+    line.start()
+    line.update("[b]1 of 2[/b]", description="n0", completed=1, total=2)
+    line.say_compiling()
+    line.print("[b]done[/b]")
+    line.stop()
+    found = capsys.readouterr().err
+    assert "Compiling the cost model, once per machine and version.\n" in found
+    assert "[b]done[/b]\n" in found
+    assert ("reading" in found) is (variable == "FORCE_COLOR")
