@@ -7,7 +7,7 @@ from typing import Final
 from nestmap.pipeline.cli.interrupts import exit_if_interrupted
 from nestmap.pipeline.cli.process_end import end_process
 
-_COLLECTION: Final = (300_000, 20, 20)
+_COLLECTION: Final = (600_000, 20, 20)
 """New objects between two collections of garbage, and the collections of older objects.
 
 Python's own (700, 10, 10) looks through all that imports have made again and again: a tenth of the
