@@ -9,6 +9,7 @@ from math import factorial, prod
 import numpy as np
 
 from nestmap.costmodel.kernel.jit import kernel
+from nestmap.costmodel.kernel.rows import copy_row
 from nestmap.model import Loop
 from nestmap.model.arrays import Codes
 
@@ -49,7 +50,7 @@ def permutations(codes: Codes, *, inner: int = 0, outer: int = 0, chunk: int) ->
 def _fill(state: Codes, first: int, end: int, rows: Codes) -> tuple[int, bool]:
     """Writes orders from ``state`` on; returns their number, and whether more follow."""
     for row in range(len(rows)):
-        rows[row] = state
+        copy_row(rows[row], state)
         if not _advance(state[first:end]):
             return row + 1, False
     return len(rows), True

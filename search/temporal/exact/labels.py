@@ -56,7 +56,8 @@ def new_pool(problem: FlatProblem, space: Space, labels: int) -> Pool:
         states *= problem.levels[x] + 1
     compared = space.resources.compared
     order = np.arange(compared + width - resources)
-    order[compared:] += resources - compared
+    for n in range(compared, len(order)):
+        order[n] += resources - compared
     return Pool(
         np.empty((labels, width)),
         np.empty(labels, np.int64),
@@ -223,7 +224,7 @@ def _add(pool: Pool, at: tuple[int, int], used: int, way: tuple[int, int]) -> in
         else:
             pool.after[before] = following
         n = following
-    pool.spent[used] = pool.made
+    copy_row(pool.spent[used], pool.made)
     pool.parent[used], pool.move[used] = way
     pool.after[used] = NONE
     if before == NONE:

@@ -116,7 +116,8 @@ def grid_of(factors: Ints, counts: Ints) -> Lattice:
     depth = np.zeros(points, np.int64)
     for p in range(points):
         if p > 0:
-            below[p] = below[p - 1]
+            for f in range(kinds):
+                below[p, f] = below[p - 1, f]
             f = kinds - 1
             while below[p, f] == counts[f]:
                 below[p, f] = 0
