@@ -52,6 +52,8 @@ FACTORS: Final = tuple(
     for name, size in (("K", 2), ("K", 3), ("C", 2), ("C", 5), ("OX", 7), ("OY", 7))
 )
 ORDERS: Final = np.array(list(permutations(range(len(FACTORS)))), np.uint8)
+COSTS: Final = 200
+"""How many different costs 720 evaluations have: on ascend_like 200, on tpu_like 50."""
 DIFFERENT: Final = 50
 """Sets of evaluations made beforehand, to be recorded again and again with other latencies."""
 BOUND: Final = 1.0
@@ -99,7 +101,7 @@ def problems(network: NetworkProblem, total: NetworkEvaluation) -> list[SpatialP
 
 
 def batches(problem: SpatialProblem) -> list[EvaluationBatch]:
-    """All orders, some cuts, costs of the kind that occur: repeated energies, whole cycles."""
+    """All orders, with costs and cuts of the kind that occur: repeated, whole cycles."""
     random = np.random.default_rng(0)
     operands = problem.layer.operands
     levels = max(len(problem.problem.levels(x.name)) for x in operands)
@@ -107,17 +109,20 @@ def batches(problem: SpatialProblem) -> list[EvaluationBatch]:
     energies = random.random(5000) * 1e9 + 1e8
     made: list[EvaluationBatch] = []
     for _ in range(DIFFERENT):
-        cuts = np.sort(random.integers(0, 7, (rows, len(operands), levels)), axis=2)
-        cycles = random.integers(10**5, 3 * 10**6, rows).astype(np.float64)
+        like = random.integers(0, COSTS, rows)
+        cuts = np.sort(random.integers(0, 7, (COSTS, len(operands), levels)), axis=2)[like]
+        cycles = random.integers(10**5, 3 * 10**6, COSTS).astype(np.float64)
+        onloading = random.integers(0, 5000, COSTS)
+        rest = random.integers(5000, 8000, COSTS)
         made.append(
             EvaluationBatch(
                 mappings=MappingBatch(
                     problem=problem, factors=FACTORS, orders=ORDERS, cuts=cuts.astype(np.uint8)
                 ),
-                energy=random.choice(energies, rows),
-                latency0=cycles,
-                latency1=cycles + random.integers(0, 5000, rows),
-                latency2=cycles + random.integers(5000, 8000, rows),
+                energy=random.choice(energies, COSTS)[like],
+                latency0=cycles[like],
+                latency1=(cycles + onloading)[like],
+                latency2=(cycles + rest)[like],
                 ideal_cycles=90_000,
                 statistics=SearchStatistics(evaluations=rows),
             )
@@ -176,7 +181,7 @@ def ask(path: Path, written: Written, names: tuple[str, ...] = ()) -> dict[str, 
     with Store.open_read_only(path) as store:
         queries = store.named_queries()
     for query in queries:
-        if not names or query.name in names:
+        if (query.name in names) if names else Parameter.SWEEP not in query.parameters:
             given = {x: written.arguments[x] for x in query.parameters}
             values = [given[x] for x in query.parameters]
             answers[query.name] = timed(path, str(query), query.sql, values)
