@@ -81,7 +81,6 @@ from tests.properties.variants import examples, few_examples, with_accelerator
 from tests.search.multicore.split.networks import networks
 from tests.store.builders import cost_bounds
 from tests.strategies import Case, evaluated_cases, subsets
-from tests.sweeps import some_of
 from tests.vectors import vector_nodes, vector_units
 from tests.zeros import bitmask, run_length, with_zeros
 
@@ -283,9 +282,7 @@ def parts(value: object) -> Iterator[Frozen]:
             yield from parts(item)
 
 
-unshrunk = settings(
-    phases=[Phase.generate], max_examples=some_of(500), database=None, deadline=None
-)
+unshrunk = settings(phases=[Phase.generate], max_examples=500, database=None, deadline=None)
 
 
 def all_parts(models: Everything | Machinery | Cores) -> list[Frozen]:
