@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from multiprocessing import parent_process
@@ -64,21 +64,23 @@ def save_cached(name: Path, content: bytes) -> None:
 
 def save_quietly(name: Path, content: bytes) -> None:
     """Writes a file, whose name begins with a digest, if a folder can be written; says nothing."""
-    for base in _bases():
-        with suppress(OSError):
-            _probe(base)
-            _write(base / name, content)
-            return
+    _write_to_first(_bases(), name, content)
 
 
 def _save_elsewhere(failed: str, name: Path, content: bytes) -> None:
-    for base in _bases()[1:]:
+    base = _write_to_first(_bases()[1:], name, content)
+    where = "not cached" if base is None else f"cached in {base}"
+    _say(f"cannot write {failed}; compiled kernels are {where}")
+
+
+def _write_to_first(bases: Sequence[Path], name: Path, content: bytes) -> Path | None:
+    """Writes a file to the first of these folders that can be written, and returns the folder."""
+    for base in bases:
         with suppress(OSError):
             _probe(base)
             _write(base / name, content)
-            _say(f"cannot write {failed}; compiled kernels are cached in {base}")
-            return
-    _say(f"cannot write {failed}; compiled kernels are not cached")
+            return base
+    return None
 
 
 def _write(path: Path, content: bytes) -> None:
