@@ -16,7 +16,7 @@ from nestmap.store.maintenance.check import check_store
 from tests.faults.test_bad_stream import CORE, MACHINE
 from tests.pipeline.cli.inputs import program, run
 from tests.pipeline.cli.test_split import TWO
-from tests.sweeps import STRESS, every
+from tests.sweeps import STRESS
 
 GENERATIONS: Final = 8
 OPTIONS: Final = (
@@ -108,7 +108,7 @@ def check_going_on(whole: tuple[str, list[list[str]]], committed: int) -> None:
     assert check_store(STORE).problems == ()
 
 
-@pytest.mark.parametrize("moment", every(2, list(MOMENTS)))
+@pytest.mark.parametrize("moment", MOMENTS)
 def test_killed_at_a_moment(moment: str, whole: tuple[str, list[list[str]]]) -> None:
     arguments, committed = MOMENTS[moment]
     command = [*program(f"{KILL}killed_at({arguments})"), *OPTIONS]

@@ -65,7 +65,7 @@ def _layers(accelerator: str, mapping: Path | str, network: str) -> list[Spatial
 
 
 @pytest.mark.parametrize("kind", MappingType if STRESS else [MappingType.UNEVEN])
-@pytest.mark.parametrize(("accelerator", "mapping", "network"), every(6, CASES))
+@pytest.mark.parametrize(("accelerator", "mapping", "network"), every(4, CASES))
 def test_bundled_layers_have_the_same_mappings_and_costs(
     accelerator: str, mapping: str, network: str, kind: MappingType
 ) -> None:

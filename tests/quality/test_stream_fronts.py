@@ -15,7 +15,7 @@ from tests.golden.stream_runs import NAMES, problem_of, recorded_run
 from tests.quality.stream_fronts import Arena
 from tests.sweeps import STRESS
 
-RUNS = NAMES if STRESS else ("mobilenet_tpu",)
+RUNS = NAMES if STRESS else ("fsrcnn_hetero", "mobilenet_tpu")
 EQUAL = 1 - 1e-12
 
 
