@@ -32,7 +32,10 @@ AHEAD: Final = 2
 """Designs per thread of the workers that are handed out before their results are needed."""
 
 CONNECT_SECONDS: Final = 15.0
-"""How long to wait for the scheduler, and then for its first worker."""
+"""How long to wait for the scheduler: at first, and where it is lost."""
+
+WORKER_SECONDS: Final = 15.0
+"""How long to wait for the scheduler's first worker."""
 
 _CLOSE_SECONDS: Final = 2.0
 
@@ -130,10 +133,10 @@ def _address_in(place: DaskScheduler) -> str:
 def _check_workers(client: _Client, place: DaskScheduler) -> None:
     expected = f"workers with nestmap {version('nestmap')}, the version here"
     try:
-        client.wait_for_workers(1, CONNECT_SECONDS)
+        client.wait_for_workers(1, WORKER_SECONDS)
         versions = set(client.run(_version).values())
     except TimeoutError:
-        raise _wrong(place, f"no worker within {CONNECT_SECONDS:g} s", expected) from None
+        raise _wrong(place, f"no worker within {WORKER_SECONDS:g} s", expected) from None
     except (OSError, ImportError, AttributeError) as error:
         raise _wrong(place, _line(error), expected) from None
     others = sorted(versions - {version("nestmap")})

@@ -108,7 +108,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers start slowly where other work shares the machine."""
-    monkeypatch.setattr(dask_cluster, "CONNECT_SECONDS", 120.0)
+    monkeypatch.setattr(dask_cluster, "WORKER_SECONDS", 120.0)
 
 
 def exported(result: SweepResult) -> str:
@@ -260,7 +260,7 @@ def test_a_scheduler_without_workers_is_an_error(
     file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     with started(tmp_path, 0) as alone:
-        monkeypatch.setattr(dask_cluster, "CONNECT_SECONDS", 2.0)
+        monkeypatch.setattr(dask_cluster, "WORKER_SECONDS", 2.0)
         with pytest.raises(InputError, match="found no worker within 2 s; expected workers with"):
             nestmap.sweep(file, on=alone.address)
 
