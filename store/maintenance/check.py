@@ -137,7 +137,8 @@ def check_store(path: Path, recompute: int = 100) -> CheckReport:
 
 
 def _report(connection: duckdb.DuckDBPyConnection, store: str, recompute: int) -> CheckReport:
-    problems = [*changed_definitions(connection), *broken_rules(connection)]
+    rows = _count_rows(connection)
+    problems = [*changed_definitions(connection), *broken_rules(connection, rows)]
     problems += _wrong_models(connection)
     problems += _wrong_cmes(connection)
     problems += check_memory_costs(connection)
@@ -146,10 +147,7 @@ def _report(connection: duckdb.DuckDBPyConnection, store: str, recompute: int) -
     problems += _wrong_costs(connection, sample)
     return CheckReport(
         schema_version=schema_version(connection, store),
-        tables=tuple(
-            (x, query_number(connection, f"SELECT count(*) FROM {x}"))
-            for x in (*SMALL_TABLES, EVALUATION_ROWS)
-        ),
+        tables=tuple(rows.items()),
         problems=tuple(problems),
         incomplete_searches=query_number(
             connection, "SELECT count(*) FROM searches WHERE evaluations IS NULL"
@@ -160,6 +158,14 @@ def _report(connection: duckdb.DuckDBPyConnection, store: str, recompute: int) -
         recomputable=recomputable,
         recomputed=len(sample),
     )
+
+
+def _count_rows(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
+    tables = (*SMALL_TABLES, EVALUATION_ROWS)
+    counts = " UNION ALL ".join(f"SELECT '{x}', count(*) FROM {x}" for x in tables)
+    rows: list[tuple[str, int]] = connection.execute(counts).fetchall()
+    found = dict(rows)  # in any order
+    return {x: found[x] for x in tables}
 
 
 def _wrong_models(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import duckdb
 
 from nestmap.store.connection.quote import quote_literal
 from nestmap.store.maintenance.multicore_integrity import MULTICORE_RULES
 from nestmap.store.schema.migrate import migrations
-from nestmap.store.schema.references import references
+from nestmap.store.schema.references import Reference, references
 
 MOST_LISTED = 20
 """The number of problems of one kind that are listed; the others are only counted."""
@@ -196,17 +196,24 @@ _RULES = (
 )
 
 
-def broken_rules(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
-    """One sentence per violated rule."""
+def broken_rules(connection: duckdb.DuckDBPyConnection, rows: Mapping[str, int]) -> Iterator[str]:
+    """One sentence per violated rule; ``rows`` is how many each of nestmap's tables has."""
     steps = migrations()
     versions = ", ".join(str(step.version) for step in steps)
     names = ", ".join(quote_literal(step.name) for step in steps)
     yield from _violations(connection, _MIGRATIONS.format(versions=versions, names=names))
-    for reference in references(connection):
-        yield from _violations(connection, _ORPHANS.format(**reference._asdict()))
+    referring = [x for x in references(connection) if rows.get(x.table) != 0]
+    yield from _orphans(connection, referring)
     connection.execute(_COUNTS)
     for rule in _RULES:
         yield from _violations(connection, rule)
+
+
+def _orphans(connection: duckdb.DuckDBPyConnection, found: Sequence[Reference]) -> Iterator[str]:
+    """A sentence per violated reference; asked together, they take half of the time."""
+    if found:
+        asked = (f"({_ORPHANS.format(**x._asdict())})" for x in found)
+        yield from (text for (text,) in connection.execute(" UNION ALL ".join(asked)).fetchall())
 
 
 def _violations(connection: duckdb.DuckDBPyConnection, sql: str) -> Iterator[str]:

@@ -200,6 +200,18 @@ def test_what_refers_to_nothing_is_said(tmp_path: Path, with_all: Path, owner: s
         assert any(x.startswith(f"table {reference.table}: ") and told in x for x in problems)
 
 
+def test_a_table_of_a_user_may_refer_to_those_of_nestmap(tmp_path: Path) -> None:
+    path = tmp_path / "store.duckdb"
+    Store.open(path).close()
+    sql(
+        path,
+        "CREATE TABLE notes (cme VARCHAR); COMMENT ON COLUMN notes.cme IS 'cmes.hash: liked'",
+        "INSERT INTO notes VALUES ('a'), ('b')",
+    )
+    (problem,) = check_store(path).problems
+    assert problem == "table notes: 2 rows with a cme that is not in cmes.hash, such as a"
+
+
 @pytest.mark.parametrize("column", ["energy", "latency0", "latency1", "latency2"])
 def test_costs_that_the_cost_model_does_not_give_are_said(path: Path, column: str) -> None:
     sql(
