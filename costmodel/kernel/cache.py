@@ -13,7 +13,7 @@ from stat import S_IMODE, S_ISDIR
 from tempfile import NamedTemporaryFile, gettempdir
 from typing import Final
 
-from nestmap.costmodel.kernel.user_caches import user_caches
+from nestmap.model.user_caches import user_caches
 
 SUFFIX: Final = ".kernel"
 """The suffix of files of compiled kernels."""

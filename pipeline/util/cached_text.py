@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 
-from nestmap.costmodel.kernel.user_caches import user_caches
 from nestmap.model.errors import InputError
+from nestmap.model.user_caches import user_caches
 from nestmap.pipeline.util.atomic_files import write_text
 
 

@@ -11,8 +11,8 @@ from typing import Final
 
 import duckdb
 
-from nestmap.costmodel.kernel.user_caches import user_caches
 from nestmap.model.errors import StoreError
+from nestmap.model.user_caches import user_caches
 from nestmap.store.connection.connect import connect
 from nestmap.store.connection.quote import quote_literal, quote_name
 
