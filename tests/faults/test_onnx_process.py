@@ -24,7 +24,7 @@ from nestmap.model import InputError, InputWarning, Workload
 from nestmap.pipeline.frontend.bundled import light_names, resolve_workload
 from nestmap.pipeline.frontend.onnx import parse_onnx
 from nestmap.pipeline.frontend.onnx.node.precision import UNSTATED
-from nestmap.pipeline.frontend.onnx_process import server
+from nestmap.pipeline.frontend.onnx_process import client, server
 from nestmap.pipeline.frontend.onnx_process.client import (
     IN_PROCESS,
     OnnxProcess,
@@ -72,6 +72,12 @@ def good(tmp_path: Path) -> Path:
 
 def _good(name: str = "w") -> onnx.ModelProto:
     return model([node("MatMul", f"x {name}", "y")], {"x": ("N", 8)}, [weights(name, 8, 4)])
+
+
+@pytest.fixture(autouse=True)
+def unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No file is known from an earlier time."""
+    monkeypatch.setattr(client, "known_file", lambda path: None)
 
 
 @pytest.fixture
@@ -383,7 +389,9 @@ def test_python_programs_read_in_the_process(good: Path, tmp_path: Path) -> None
 READS = """
 import os, signal, sys
 from pathlib import Path
+from nestmap.pipeline.frontend.onnx_process import client
 from nestmap.pipeline.frontend.onnx_process.client import _shared, read_onnx
+client.known_file = lambda path: None
 print(read_onnx(Path(sys.argv[1]), {"N": 2}).macs, _shared.process_id, flush=True)
 """
 

@@ -12,10 +12,11 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
-from typing import Final, final
+from typing import Final, NamedTuple, final
 
 from nestmap.model import InputError, InputWarning, Workload
 from nestmap.pipeline.frontend.onnx_bytes import default_name, read_onnx_bytes
+from nestmap.pipeline.frontend.onnx_process.known_files import known_file
 from nestmap.pipeline.frontend.onnx_process.messages import (
     READY,
     OnnxAnswer,
@@ -59,14 +60,35 @@ def read_onnx(
     Raises:
         InputError: if the file is invalid, or the process crashes or exceeds its limits.
     """
-    if not is_trusted and _is_separate():
-        return _shared.read(path, dims or {}, float_bits, measures_density=measures_density)
-    # onnx is slow to import; only commands that use it pay for it
+    asked = _request(path, dims or {}, float_bits, measures_density)
+    if not (is_trusted or _is_separate()):
+        return _read_here(path, asked)
+    known = None if asked.file is None else known_file(asked.file)
+    workload = None if known is None else known.recall(asked)
+    if workload is not None:
+        return workload
+    read = _Read(_read_here(path, asked)) if is_trusted else _shared.ask(asked)
+    if known is not None and not read.warned:  # warnings are said each time
+        known.remember(asked, read.workload)
+    return read.workload
+
+
+class _Read(NamedTuple):
+    """The workload of a file, and whether reading it gave warnings."""
+
+    workload: Workload
+    warned: bool = False
+
+
+def _read_here(path: Path, asked: OnnxRequest) -> Workload:
+    # onnx is slow to import; only what reads a file for the first time pays for it
     from nestmap.pipeline.frontend.onnx import parse_onnx  # noqa: PLC0415
     from nestmap.pipeline.frontend.onnx.node.precision import UNSTATED  # noqa: PLC0415
 
-    bits = UNSTATED if float_bits is None else float_bits
-    return parse_onnx(path, dims=dims, float_bits=bits, measures_density=measures_density)
+    bits = UNSTATED if asked.float_bits is None else asked.float_bits
+    return parse_onnx(
+        path, dims=asked.dims, float_bits=bits, measures_density=asked.measures_density
+    )
 
 
 @final
@@ -109,17 +131,28 @@ class OnnxProcess:
             InputError: if the file is invalid, or the process crashes or exceeds its limits.
             RuntimeError: if there is a bug in the front-end.
         """
-        request = _request(path, dims, float_bits, measures_density)
+        return self.ask(_request(path, dims, float_bits, measures_density)).workload
+
+    def ask(self, asked: OnnxRequest) -> _Read:
+        """What becomes of a file.
+
+        Raises:
+            InputError: if the file is invalid, or the process crashes or exceeds its limits.
+            RuntimeError: if there is a bug in the front-end.
+        """
+        # what only this process can open is read here
+        content = read_onnx_bytes(Path(asked.where)) if asked.file is None else b""
+        request = Frame(asked.to_json(), content)
         with self._lock:
             try:
-                frame = self._exchange(request, str(path))
+                frame = self._exchange(request, asked.where)
                 answer = OnnxAnswer.from_json(frame.head)
                 if answer.is_worn:
                     self._stop()
             except BaseException:  # also Ctrl-C: the answer would be taken for the next one's
                 self._stop()
                 raise
-        return self._result(answer, frame.body, str(path))
+        return self._result(answer, frame.body, asked.where)
 
     def close(self) -> None:
         """Ends the process; the next file starts another."""
@@ -170,7 +203,7 @@ class OnnxProcess:
             kill_child(self._process)
             self._process = None
 
-    def _result(self, answer: OnnxAnswer, workload: bytes, where: str) -> Workload:
+    def _result(self, answer: OnnxAnswer, workload: bytes, where: str) -> _Read:
         for module, name, text in answer.warnings:
             warnings.warn(_category(module, name)(text), stacklevel=4)
         if answer.problem is not None:
@@ -179,7 +212,7 @@ class OnnxProcess:
             raise InputError(where, *self._large())
         if answer.bug is not None:
             raise RuntimeError(f"in the process that reads {where}:\n{answer.bug}")
-        return Workload.model_validate_json(workload)
+        return _Read(Workload.model_validate_json(workload), bool(answer.warnings))
 
     def _late(self) -> tuple[str, str]:
         limit = f"{self._limits.seconds:g} s"
@@ -194,18 +227,16 @@ class OnnxProcess:
 
 def _request(
     path: Path, dims: Mapping[str, int], float_bits: int | None, measures_density: bool
-) -> Frame:
-    """Asks for a file by its path; what only this process can open is read here."""
-    file = _file_for_all(path)
-    asked = OnnxRequest(
+) -> OnnxRequest:
+    """Asks for a file by its path, if another process finds the same there."""
+    return OnnxRequest(
         where=str(path),
         name=default_name(path),
-        file=file,
+        file=_file_for_all(path),
         dims=dict(dims),
         float_bits=float_bits,
         measures_density=measures_density,
     )
-    return Frame(asked.to_json(), read_onnx_bytes(path) if file is None else b"")
 
 
 def _file_for_all(path: Path) -> str | None:
@@ -247,12 +278,14 @@ if hasattr(os, "register_at_fork"):
 
 
 def start_early(network: str) -> None:
-    """Starts the process if the network, an ONNX file by its name, exists.
+    """Starts the process if the network, an ONNX file by its name, exists and is not known.
 
     It imports the onnx library while this process imports other packages.
     """
     if _is_separate() and os.path.isfile(network):
-        _shared.start()
+        known = known_file(network)
+        if known is None or not known.is_known:
+            _shared.start()
 
 
 def _is_separate() -> bool:

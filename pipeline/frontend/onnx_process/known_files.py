@@ -1,0 +1,123 @@
+"""The workloads of ONNX files that were read before, among the user's caches.
+
+A file is known again by its content and its name, wherever it is, as long as the same sources
+would read it: another version of nestmap or of the onnx library reads it anew.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from hashlib import file_digest, sha256
+from importlib.metadata import version
+from pathlib import Path
+from shutil import rmtree
+from typing import Final, final
+from zlib import compress, decompress
+from zlib import error as ZlibError  # noqa: N812 (it is a class)
+
+import nestmap.model
+from nestmap.model import InputError, Workload
+from nestmap.model.user_caches import user_caches
+from nestmap.pipeline.frontend.onnx_process.messages import OnnxRequest
+from nestmap.pipeline.util.atomic_files import replacing
+
+MOST_KNOWN: Final = 100
+"""The largest number of files that are known; those read longest ago are forgotten."""
+
+_SOURCES: Final = ("model", "pipeline/frontend/onnx")
+
+
+@final
+@dataclass(frozen=True)
+class KnownFile:
+    """A file with a place among the caches, whether its workloads are there or not.
+
+    Attributes:
+        path: where it is.
+        folder: where its workloads are.
+        status: size and times of the file when its content was looked at.
+    """
+
+    path: str
+    folder: Path
+    status: tuple[int, ...]
+
+    @property
+    def is_known(self) -> bool:
+        """Whether a file with this content was read before, whatever was asked of it."""
+        return self.folder.is_dir()
+
+    def recall(self, asked: OnnxRequest) -> Workload | None:
+        """The workload that the file gave when this was asked; ``None`` if that is not known."""
+        with suppress(OSError, ValueError, ZlibError):  # there is none, or it is damaged
+            found = Workload.model_validate_json(decompress(self._place(asked).read_bytes()))
+            with suppress(OSError):  # a cache that cannot be written can be read
+                os.utime(self.folder)
+            return found
+        return None
+
+    def remember(self, asked: OnnxRequest, workload: Workload) -> None:
+        """Saves what the file gave, if the caches can be written and the file is still the same."""
+        with suppress(OSError, InputError):
+            if _status(self.path) == self.status:
+                self.folder.mkdir(parents=True, exist_ok=True)
+                with replacing(self._place(asked)) as part:
+                    part.write_bytes(compress(workload.model_dump_json().encode(), 1))
+                _forget_oldest(self.folder.parent)
+
+    def _place(self, asked: OnnxRequest) -> Path:
+        what = replace(asked, where="", file=None)  # wherever it is
+        return self.folder / f"{sha256(what.to_json()).hexdigest()[:32]}.json.z"
+
+
+def known_file(path: str) -> KnownFile | None:
+    """The place of an ordinary file among the caches; ``None`` if it cannot be read or cached."""
+    caches = user_caches()
+    if caches is None:
+        return None
+    with suppress(OSError):
+        status = _status(path)
+        digest = sha256(reader_digest() + _digest(path, status)).hexdigest()
+        return KnownFile(path, caches / "networks" / digest[:32], status)
+    return None
+
+
+@lru_cache(maxsize=4)
+def _digest(path: str, status: tuple[int, ...]) -> bytes:
+    with open(path, "rb") as file:
+        return file_digest(file, "sha256").digest()
+
+
+def _status(path: str) -> tuple[int, ...]:
+    found = os.stat(path)
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+@lru_cache(maxsize=1)
+def reader_digest() -> bytes:
+    """A digest of what reads files: sources, and the libraries that they call.
+
+    Raises:
+        OSError: if the sources are not files.
+    """
+    digest = sha256("\n".join(version(x) for x in ("onnx", "numpy")).encode())
+    for source in reader_sources():
+        digest.update(source.read_bytes())
+    return digest.digest()
+
+
+def reader_sources() -> Iterator[Path]:
+    """The files whose code determines what becomes of an ONNX file."""
+    root = Path(nestmap.model.__path__[0]).parent
+    for folder in _SOURCES:
+        yield from sorted((root / folder).rglob("*.py"))
+
+
+def _forget_oldest(networks: Path) -> None:
+    known = sorted(networks.iterdir(), key=lambda x: x.stat().st_mtime_ns, reverse=True)
+    for folder in known[MOST_KNOWN:]:
+        rmtree(folder, ignore_errors=True)
