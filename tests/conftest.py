@@ -11,8 +11,6 @@ import gc
 import os
 import signal
 import sys
-from pathlib import Path
-from typing import Final
 
 import pytest
 from hypothesis import settings
@@ -22,11 +20,9 @@ from tests.scheduling import GroupScheduling
 from tests.sweeps import STRESS, some_of
 
 # What a test starts reads bytecode that another test left, even where PYTHONDONTWRITEBYTECODE is
-# set; without it, each process compiles all modules (0.3 CPU s). None of it is in the repository.
-BYTECODE: Final = str(Path(sys.prefix) / "bytecode")
+# set; without it, each process compiles all modules (0.3 CPU s).
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-os.environ["PYTHONPYCACHEPREFIX"] = BYTECODE
-sys.dont_write_bytecode, sys.pycache_prefix = False, BYTECODE
+sys.dont_write_bytecode = False
 
 # Shells let what they run in the background ignore Ctrl-C, and so would the commands under test.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
