@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from uuid import UUID
 
 import numpy as np
@@ -178,3 +182,23 @@ def fill_stream(store: Store, finish: bool = True, generations: int = 2) -> UUID
         if finish:
             run.finish(schedule(of))
     return run.id
+
+
+_MADE = TemporaryDirectory(prefix="nestmap-tests-")  # the stores below; gone when tests end
+
+
+def filled_stream(path: Path, finish: bool = True) -> UUID:
+    """A new store with a run of several cores; gives the run.
+
+    New ones are copies of one store, so their runs have the same id.
+    """
+    made, run = _made_stream(finish)
+    shutil.copyfile(made, path)
+    return run
+
+
+@cache
+def _made_stream(finish: bool) -> tuple[Path, UUID]:
+    path = Path(_MADE.name) / f"{finish}.duckdb"
+    with Store.open(path) as store:
+        return path, fill_stream(store, finish)

@@ -21,6 +21,7 @@ from tests.store.filled import content, fill, filled, sql
 from tests.store.streams import (
     ENERGY,
     fill_stream,
+    filled_stream,
     generation,
     info,
     known_costs,
@@ -40,8 +41,7 @@ def _path(tmp_path: Path) -> Path:
 
 
 def test_all_of_it_comes_back(path: Path) -> None:
-    with Store.open(path) as store:
-        run = fill_stream(store)
+    run = filled_stream(path)
     genes = len(schedule_problem().space.groups)
     with Store.open_read_only(path) as store:
         assert store.stream_info(run) == info()
@@ -64,8 +64,8 @@ def test_all_of_it_comes_back(path: Path) -> None:
 
 
 def test_each_table_has_what_the_schedule_has(path: Path) -> None:
+    run = filled_stream(path)
     with Store.open(path) as store:
-        run = fill_stream(store)
         made = schedule(schedule_problem())
         rows = store.query("SELECT * FROM schedule_nodes ORDER BY node").rows()
         assert [(x["core"], x["begins"], x["ends"]) for x in rows] == list(
@@ -89,8 +89,8 @@ def test_each_table_has_what_the_schedule_has(path: Path) -> None:
 
 def test_links_are_busy_while_anything_passes(path: Path) -> None:
     """Transfers from 0, 1, 2, 3 to 5, streams from 4, 5, 6, 7 to 9: all cycles from 0 to 9."""
+    run = filled_stream(path)
     with Store.open(path) as store:
-        run = fill_stream(store)
         first, *others = store.ask("stream_links", {Parameter.RUN: run}).rows()
         bits = sum(range(8, 12)) + int(np.dot([5, 4, 3, 2], [1, 2, 3, 4]))
         assert (first["name"], first["busy"], first["bits"]) == ("9 -> 0", 9, bits)
@@ -99,8 +99,8 @@ def test_links_are_busy_while_anything_passes(path: Path) -> None:
 
 
 def test_a_machine_is_written_once(path: Path) -> None:
+    filled_stream(path)
     with Store.open(path) as store:
-        fill_stream(store)
         counts = [len(store.query(f"FROM {table}")) for table in (*MACHINE, *CONTENT_TABLES)]
         fill_stream(store)
         assert [len(store.query(f"FROM {x}")) for x in (*MACHINE, *CONTENT_TABLES)] == counts
@@ -109,8 +109,8 @@ def test_a_machine_is_written_once(path: Path) -> None:
 
 def test_a_run_goes_on(path: Path) -> None:
     genes = len(schedule_problem().space.groups)
+    run = filled_stream(path, finish=False)
     with Store.open(path) as store:
-        run = fill_stream(store, finish=False)
         assert store.run(run).status is RunStatus.INTERRUPTED
         with store.resume_stream(run) as going_on:
             assert going_on.newest_generation() == generation(1, genes)
@@ -136,12 +136,12 @@ def test_an_error_is_kept_as_the_reason(path: Path) -> None:
 def test_stores_with_such_runs_are_merged(path: Path, tmp_path: Path) -> None:
     other, into = tmp_path / "other.duckdb", tmp_path / "into.duckdb"
     filled(path, "a")
-    with Store.open(other) as store:
-        fill_stream(store)
+    filled_stream(other)
     merge_stores(into, [path, other])
+    found, expected = content(into), content(other)
     for table in (*OWN, *MACHINE, "core_costs", "run_costs"):
-        assert content(into)[table] == content(other)[table]
-        assert content(into)[table]
+        assert found[table] == expected[table]
+        assert found[table]
     assert check_store(into).problems == ()
 
 
@@ -149,8 +149,7 @@ def test_of_two_copies_that_came_further_is_taken(path: Path, tmp_path: Path) ->
     """Both were interrupted; one of them has more generations."""
     genes = len(schedule_problem().space.groups)
     other = tmp_path / "other.duckdb"
-    with Store.open(path) as store:
-        run = fill_stream(store, finish=False)
+    run = filled_stream(path, finish=False)
     other.write_bytes(path.read_bytes())
     with Store.open(other) as store, store.resume_stream(run) as going_on:
         going_on.record_generation(generation(2, genes))
@@ -160,8 +159,9 @@ def test_of_two_copies_that_came_further_is_taken(path: Path, tmp_path: Path) ->
 
 
 def test_pruning_takes_all_of_a_run(path: Path) -> None:
+    run = filled_stream(path)
     with Store.open(path) as store:
-        run, kept = fill_stream(store), fill(store, "a")
+        kept = fill(store, "a")
     prune(path, PruneSelection(runs=(run,)))
     left = content(path)
     assert not any(left[table] for table in (*OWN, *MACHINE, "core_costs", "run_costs"))
@@ -171,8 +171,8 @@ def test_pruning_takes_all_of_a_run(path: Path) -> None:
 
 
 def test_pruning_leaves_all_of_the_runs_that_stay(path: Path) -> None:
+    (other,) = filled(path, "a")
     with Store.open(path) as store:
-        other = fill(store, "a")
         fill_stream(store)
     before = content(path)
     prune(path, PruneSelection(runs=(other,), best_only=True))
@@ -184,8 +184,7 @@ def test_pruning_leaves_all_of_the_runs_that_stay(path: Path) -> None:
 
 def test_an_exported_store_is_read_and_merged(path: Path, tmp_path: Path) -> None:
     folder, into = tmp_path / "parts", tmp_path / "into.duckdb"
-    with Store.open(path) as store:
-        run = fill_stream(store)
+    run = filled_stream(path)
     export_store(path, folder)
     with Store.open_read_only(folder) as store:
         assert store.stream(run).reported is not None
@@ -210,8 +209,7 @@ BROKEN = {
 
 @pytest.mark.parametrize("statement", BROKEN)
 def test_what_is_broken_is_said(path: Path, statement: str) -> None:
-    with Store.open(path) as store:
-        fill_stream(store)
+    filled_stream(path)
     sql(path, statement)
     problems = check_store(path).problems
     assert any(BROKEN[statement] in problem for problem in problems), problems
