@@ -225,17 +225,25 @@ def test_pareto_of_searches_that_are_not_complete(incomplete: str) -> None:
         assert before
 
 
-@pytest.mark.parametrize("objective", Objective)
-@pytest.mark.parametrize("layer", ["first", "second", "again"])
-def test_top_is_the_beginning_of_all_sorted(objective: Objective, layer: str) -> None:
-    plan = copy_with(PLAN, {"objective": objective})
+@pytest.fixture(name="ranked", params=Objective, scope="module")
+def _ranked(request: pytest.FixtureRequest) -> Iterator[tuple[Store, Exploration, Objective]]:
+    """A store with a run for each objective, only to be read."""
+    objective = cast("Objective", request.param)
     with Store.open(None) as store:
-        run = explore_network(REPEATED, plan, store=store).run
-        batches = store.evaluations(run, "first" if layer == "again" else layer)
-        arguments: Arguments = {Parameter.RUN: run, Parameter.LAYER: layer}
-        rows = store.ask("top", {**arguments, Parameter.K: 7}).rows()
-        every = store.ask("top", {**arguments, Parameter.K: 10**6}).rows()
-        best = {x.cme.layer: x.cme for x in store.best(run).layers}[layer]
+        plan = copy_with(PLAN, {"objective": objective})
+        yield store, explore_network(REPEATED, plan, store=store), objective
+
+
+@pytest.mark.parametrize("layer", ["first", "second", "again"])
+def test_top_is_the_beginning_of_all_sorted(
+    ranked: tuple[Store, Exploration, Objective], layer: str
+) -> None:
+    store, explored, objective = ranked
+    batches = store.evaluations(explored.run, "first" if layer == "again" else layer)
+    arguments: Arguments = {Parameter.RUN: explored.run, Parameter.LAYER: layer}
+    rows = store.ask("top", {**arguments, Parameter.K: 7}).rows()
+    every = store.ask("top", {**arguments, Parameter.K: 10**6}).rows()
+    best = {x.cme.layer: x.cme for x in store.best(explored.run).layers}[layer]
     energy = np.concatenate([batch.energy for batch in batches])
     latency = np.concatenate([batch.latency2 for batch in batches])
     value = {"energy": energy, "latency": latency, "edp": energy * latency}[objective.value]
@@ -366,20 +374,36 @@ def asked(name: str, run: UUID) -> dict[Parameter, str | int | UUID]:
     return {Parameter.RUN: run, **{Parameter(x): values[x] for x in QUERIES[name]}}
 
 
+@pytest.fixture(name="without_results", scope="module")
+def _without_results() -> Iterator[tuple[Store, tuple[UUID, UUID]]]:
+    """A store with a run that goes on and one that failed, only to be read."""
+    with Store.open(None) as store, store.start_run(info(PROBLEM)) as running:
+        with store.start_run(info(PROBLEM)) as failed:
+            failed.fail("for a reason")
+        yield store, (running.id, failed.id)
+
+
 @pytest.mark.parametrize("name", sorted(QUERIES.keys() - {"areas"}))
-def test_a_run_without_results_has_no_rows(name: str) -> None:
-    with Store.open(None) as store, store.start_run(info(PROBLEM)) as run:
-        assert len(store.ask(name, asked(name, run.id))) == 0
-        run.fail("for a reason")
-        assert len(store.ask(name, asked(name, run.id))) == 0
+def test_a_run_without_results_has_no_rows(
+    without_results: tuple[Store, tuple[UUID, UUID]], name: str
+) -> None:
+    store, runs = without_results
+    for run in runs:
+        assert len(store.ask(name, asked(name, run))) == 0
+
+
+@pytest.fixture(name="empty", scope="module")
+def _empty() -> Iterator[Store]:
+    """A store without runs, only to be read."""
+    with Store.open(None) as store:
+        yield store
 
 
 @pytest.mark.parametrize("name", QUERIES)
-def test_an_unknown_run_is_told(name: str) -> None:
-    with Store.open(None) as store:
-        assert len(store.ask("history")) == 0
-        with pytest.raises(StoreError, match="not in this store"):
-            store.ask(name, asked(name, uuid4()))
+def test_an_unknown_run_is_told(empty: Store, name: str) -> None:
+    assert len(empty.ask("history")) == 0
+    with pytest.raises(StoreError, match="not in this store"):
+        empty.ask(name, asked(name, uuid4()))
 
 
 def test_a_query_that_is_not_known_is_told(explored: Explored) -> None:
