@@ -96,11 +96,14 @@ class PartFiles:
         return tuple((x.st_ino, x.st_mtime_ns) for x in found)
 
 
-def read_parts(connection: duckdb.DuckDBPyConnection, folder: Path, alias: str) -> None:
+def read_parts(connection: duckdb.DuckDBPyConnection, folder: Path, alias: str) -> frozenset[str]:
     """Attaches a folder of parts to a store with the current schema, as a database to merge.
 
     ``alias`` is the name of the database, quoted if SQL needs it. The parts may be in the folder
     itself, in folders inside it, or both. Evaluations are read from their files only when used.
+
+    Returns:
+        The small tables that may have rows; the others are empty.
 
     Raises:
         StoreError: if there are no parts, one is damaged, or its schema is not the current one.
@@ -109,13 +112,13 @@ def read_parts(connection: duckdb.DuckDBPyConnection, folder: Path, alias: str) 
     with name_damaged_file(folder), wrap_folder_errors(folder):
         _check_versions(connection, folders)
         connection.execute(f"ATTACH ':memory:' AS {alias}")
-        for table in SMALL_TABLES:
-            _read(connection, alias, table, folders)
+        filled = frozenset(x for x in SMALL_TABLES if _read(connection, alias, x, folders))
         distinct = "DISTINCT ON (search, number)" if _read_rows(connection, alias, folders) else ""
-        _choose_latest(connection, alias)
+        _choose_latest(connection, alias, filled)
         connection.execute(_ROWS.format(to=alias, distinct=distinct))
         for table in SMALL_TABLES:
             connection.execute(_DROP_ORIGIN.format(to=alias, table=table))
+    return filled
 
 
 def load_parts(connection: duckdb.DuckDBPyConnection, folder: Path, alias: str) -> None:
@@ -124,9 +127,9 @@ def load_parts(connection: duckdb.DuckDBPyConnection, folder: Path, alias: str) 
     Raises:
         StoreError: as :func:`read_parts` does.
     """
-    read_parts(connection, folder, alias)
+    filled = read_parts(connection, folder, alias)
     with name_damaged_file(folder), wrap_folder_errors(folder):
-        for table in SMALL_TABLES:
+        for table in filled:
             connection.execute(f"INSERT INTO {table} BY NAME FROM {alias}.{table}")
 
 
@@ -232,14 +235,17 @@ def _escape_wildcards(path: Path) -> str:
 
 def _read(
     connection: duckdb.DuckDBPyConnection, alias: str, table: str, folders: Sequence[Path]
-) -> None:
+) -> bool:
+    """Reads the files of a table into a new one; returns whether they have rows."""
     connection.execute(_EMPTY.format(to=alias, table=table))
     files = _files_of(table, folders)
     keys = CONTENT_TABLES.get(table)
     distinct = f"DISTINCT ON ({', '.join(keys)})" if keys else ""
-    if files.paths:
-        query = _READ.format(to=alias, table=table, distinct=distinct)
-        execute_steadily(connection, query, files)
+    if not files.paths:
+        return False
+    query = _READ.format(to=alias, table=table, distinct=distinct)
+    execute_steadily(connection, query, files)
+    return connection.fetchall() != [(0,)]
 
 
 def execute_steadily(connection: duckdb.DuckDBPyConnection, query: str, files: PartFiles) -> None:
@@ -273,8 +279,13 @@ def _read_rows(connection: duckdb.DuckDBPyConnection, alias: str, folders: Seque
     return overlaps != [(0,)]
 
 
-def _choose_latest(connection: duckdb.DuckDBPyConnection, alias: str) -> None:
-    """Takes each run, search and sweep from one folder only, the one with its latest state."""
+def _choose_latest(
+    connection: duckdb.DuckDBPyConnection, alias: str, filled: frozenset[str]
+) -> None:
+    """Takes each run, search and sweep from one folder only, the one with its latest state.
+
+    ``filled`` are the tables with rows, the only ones from which some may have to be dropped.
+    """
     # searches whose run was killed after writing them and before linking them
     connection.execute(
         _DROP_ORPHANS.format(
@@ -293,13 +304,13 @@ def _choose_latest(connection: duckdb.DuckDBPyConnection, alias: str) -> None:
         ("chosen_searches", SEARCH_TABLES),
         ("chosen_sweeps", SWEEP_TABLES),
     ):
-        for table, column in tables.items():
+        for table in filled & tables.keys():
             connection.execute(
-                _DROP_OTHERS.format(to=alias, table=table, column=column, chosen=chosen)
+                _DROP_OTHERS.format(to=alias, table=table, column=tables[table], chosen=chosen)
             )
-    for table in ("results", "vector_results", "explored_layers", "schedules"):
+    for table in filled & {"results", "vector_results", "explored_layers", "schedules"}:
         connection.execute(_DROP_EARLY.format(to=alias, table=table))
-    for table in CONTENT_TABLES.keys() & PART_OF.keys():
+    for table in filled & CONTENT_TABLES.keys() & PART_OF.keys():
         column, owner, key = PART_OF[table]
         connection.execute(
             _DROP_ORPHANS.format(to=alias, table=table, column=column, owner=owner, key=key)
