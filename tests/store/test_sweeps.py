@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
@@ -34,11 +35,19 @@ def record(store: Store, designs: tuple[DesignResult, ...] = DESIGNS) -> None:
     sweep.commit(FRONT, rejected=2)
 
 
-@pytest.fixture(name="path")
-def _path(tmp_path: Path) -> Path:
-    path = tmp_path / "s.duckdb"
+@pytest.fixture(name="made", scope="module")
+def _made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("made") / "s.duckdb"
     with Store.open(path) as store:
         record(store)
+    return path
+
+
+@pytest.fixture(name="path")
+def _path(tmp_path: Path, made: Path) -> Path:
+    """A copy of a store with a sweep."""
+    path = tmp_path / made.name
+    shutil.copyfile(made, path)
     return path
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -33,12 +34,21 @@ os._exit(0)
 """
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """A store whose process was killed."""
-    file = tmp_path / "store.duckdb"
+@pytest.fixture(name="killed", scope="module")
+def _killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store whose process was killed, with its log."""
+    file = tmp_path_factory.mktemp("killed") / "store.duckdb"
     subprocess.run([sys.executable, "-c", KILLED, str(file)], check=True)
     assert log_of(file).exists()
+    return file
+
+
+@pytest.fixture
+def path(tmp_path: Path, killed: Path) -> Path:
+    """A copy of that store."""
+    file = tmp_path / killed.name
+    shutil.copyfile(killed, file)
+    shutil.copyfile(log_of(killed), log_of(file))
     return file
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -45,11 +46,19 @@ def questions(draw: st.DrawFn) -> CostQuestion:
     return CostQuestion(macro=macro, tool=draw(st.text("ab 1'\"é", min_size=1)))
 
 
-@pytest.fixture(name="path")
-def _path(tmp_path: Path) -> Path:
-    path = tmp_path / "s.duckdb"
+@pytest.fixture(name="made", scope="module")
+def _made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("made") / "s.duckdb"
     with Store.open(path) as store:
         store.record_memory_cost(QUESTION, COST)
+    return path
+
+
+@pytest.fixture(name="path")
+def _path(tmp_path: Path, made: Path) -> Path:
+    """A copy of a store that knows one cost."""
+    path = tmp_path / made.name
+    shutil.copyfile(made, path)
     return path
 
 
