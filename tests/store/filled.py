@@ -32,7 +32,7 @@ from nestmap.model import (
 )
 from nestmap.model.base import copy_with
 from nestmap.store import Store
-from nestmap.store.connection.connect import connect, connect_read_only
+from nestmap.store.connection.connect import connect, connect_read_only, query_number
 from nestmap.store.connection.database import Database
 from nestmap.store.maintenance.parquet_parts import PartsWriter
 from nestmap.store.rows.run_records import LayerInfo, SearchInfo
@@ -201,4 +201,5 @@ def sql(path: Path, *statements: str) -> None:
 
 def count(path: Path, table: str) -> int:
     """How many rows a table has."""
-    return len(content(path)[table])
+    with closing(connect_read_only(path)) as connection:
+        return query_number(connection, f"SELECT count(*) FROM {table}")
