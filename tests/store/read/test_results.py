@@ -27,9 +27,9 @@ from tests.store.builders import (
 NETWORK = network(layer("one"), layer("two", 24), layer("three"))
 
 
-@pytest.fixture(name="store")
+@pytest.fixture(name="store", scope="module")
 def _store() -> Iterator[Store]:
-    """One run with three layers; the first has 20 recorded evaluations."""
+    """One run with three layers; the first has 20 recorded evaluations. It is only to be read."""
     with Store.open(None) as store, store.start_run(info(NETWORK)) as run:
         record(run, batch(spatial_problem(layer("one"), accelerator()), 20))
         run.finish(result(NETWORK))
@@ -147,9 +147,10 @@ def test_mistakes_in_a_query_are_told(store: Store, sql: str, message: str) -> N
     assert store.query("SELECT 1 AS x").rows() == [{"x": 1}]
 
 
-def test_a_statement_without_rows_gives_an_empty_table(store: Store) -> None:
-    assert len(store.query("CREATE TEMP TABLE mine (x INTEGER)")) == 0
-    assert len(store.query("SELECT * FROM mine")) == 0
+def test_a_statement_without_rows_gives_an_empty_table() -> None:
+    with Store.open(None) as store:
+        assert len(store.query("CREATE TEMP TABLE mine (x INTEGER)")) == 0
+        assert len(store.query("SELECT * FROM mine")) == 0
 
 
 def test_a_python_variable_is_not_a_table(store: Store) -> None:

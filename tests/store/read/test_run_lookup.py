@@ -16,18 +16,22 @@ MIDDLE = UUID("5f3a92c4-0000-4000-8000-000000000001")
 NEW = UUID("0d000000-0000-4000-8000-000000000001")
 
 
-@pytest.fixture(name="store")
+def record_runs(store: Store) -> None:
+    """Records three runs, the last one with an id that sorts first."""
+    for hour, wanted in enumerate((OLD, MIDDLE, NEW)):
+        with store.start_run(info()) as run:
+            run.fail("enough")
+        store.query(
+            "UPDATE runs SET id = ?, started = TIMESTAMP '2026-01-02' + to_hours(?) WHERE id = ?",
+            (wanted, hour, run.id),
+        )
+
+
+@pytest.fixture(name="store", scope="module")
 def _store() -> Iterator[Store]:
-    """Three runs, the last one with an id that sorts first."""
+    """A store with these runs, only to be read."""
     with Store.open(None) as store:
-        for hour, wanted in enumerate((OLD, MIDDLE, NEW)):
-            with store.start_run(info()) as run:
-                run.fail("enough")
-            store.query(
-                "UPDATE runs SET id = ?, started = TIMESTAMP '2026-01-02' + to_hours(?) "
-                "WHERE id = ?",
-                (wanted, hour, run.id),
-            )
+        record_runs(store)
         yield store
 
 
@@ -65,12 +69,14 @@ def test_what_no_run_begins_with_is_told(store: Store, text: str) -> None:
     assert len(store.runs()) == 3
 
 
-def test_only_the_newest_are_listed(store: Store) -> None:
-    for _ in range(4):
-        with store.start_run(info()) as run:
-            run.fail("enough")
-    with pytest.raises(StoreError, match=r"and 2 older ones$"):
-        store.find_run("x")
+def test_only_the_newest_are_listed() -> None:
+    with Store.open(None) as store:
+        record_runs(store)
+        for _ in range(4):
+            with store.start_run(info()) as run:
+                run.fail("enough")
+        with pytest.raises(StoreError, match=r"and 2 older ones$"):
+            store.find_run("x")
 
 
 @pytest.mark.parametrize("text", ["last", "5f3a", ""])
