@@ -142,6 +142,12 @@ def _made_store(names: tuple[str, ...]) -> tuple[Path, tuple[UUID, ...]]:
     return path, _fill_all(path, names)
 
 
+@cache
+def filled_content(*names: str) -> Content:
+    """All that is in a new store of these names, only to be compared."""
+    return content(_made_store(names)[0])
+
+
 def write_parts(folder: Path, *names: str) -> tuple[UUID, ...]:
     """A new folder of Parquet parts with a run for each name; gives the runs.
 

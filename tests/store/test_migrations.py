@@ -1,14 +1,8 @@
-"""Files that older versions wrote: brought up to date with all that is in them.
-
-``released/schema_N.duckdb.xz`` is a store as nestmap wrote it when N was its newest schema: light
-AlexNet on tpu_like, and on eyeriss_like; from 2 on with data kept on chip, from 3 on with vector
-operators counted.
-"""
+"""Files that older versions wrote: brought up to date with all that is in them."""
 
 from __future__ import annotations
 
 import json
-import lzma
 import shutil
 from collections import defaultdict
 from pathlib import Path
@@ -28,11 +22,8 @@ from nestmap.search.version import VERSION as SEARCH
 from nestmap.store import Parameter, RunStatus, Store
 from nestmap.store.maintenance.check import check_store
 from nestmap.store.schema.migrate import migrations
+from tests.store.released_stores import RELEASED, current_store, released_store
 
-RELEASED = {
-    int(path.name.split(".")[0].removeprefix("schema_")): path
-    for path in (Path(__file__).parent / "released").iterdir()
-}
 NEWEST = migrations()[-1].version
 ON_CHIP = (12187106608.5, 13644792.0)
 SUMS = {
@@ -75,21 +66,16 @@ FROM (
 """
 
 
-@pytest.fixture(name="old", params=sorted(RELEASED), scope="module")
-def _old(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(name="old", params=sorted(RELEASED))
+def _old(request: pytest.FixtureRequest) -> Path:
     """Each file as it was, only to be read."""
-    path = tmp_path_factory.mktemp("old") / f"{request.param}.duckdb"
-    path.write_bytes(lzma.decompress(RELEASED[cast("int", request.param)].read_bytes()))
-    return path
+    return released_store(cast("int", request.param))
 
 
-@pytest.fixture(name="current", scope="module")
-def _current(old: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(name="current")
+def _current(old: Path) -> Path:
     """Each file brought up to date, only to be read."""
-    path = tmp_path_factory.mktemp("current") / old.name
-    shutil.copyfile(old, path)
-    Store.open(path).close()
-    return path
+    return current_store(int(old.stem))
 
 
 def test_there_is_a_file_of_each_schema_before_today() -> None:
