@@ -364,17 +364,18 @@ from pathlib import Path
 from nestmap.store.maintenance.parquet_parts import PartsWriter
 from tests.store.filled import in_memory, fill
 
-folder, pause = Path(sys.argv[1]), float(sys.argv[2])
+folder, runs, pause = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
 def after(run):
     write = PartsWriter(folder, run).write
     def written(connection):
         write(connection)
         print("written", flush=True)
     return written
-while True:
+for _ in range(runs):
     with in_memory(after) as store:
         fill(store, "a", rows=2000)
     time.sleep(pause)
+time.sleep(3600)
 """
 
 
@@ -382,7 +383,7 @@ while True:
 def test_a_run_that_is_killed_leaves_what_it_has_committed(
     folder: Path, into: Path, commits: int
 ) -> None:
-    arguments = [sys.executable, "-c", KILLED, str(folder), "0"]
+    arguments = [sys.executable, "-c", KILLED, str(folder), "9", "0"]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         for _ in range(commits):
@@ -396,11 +397,12 @@ def test_a_run_that_is_killed_leaves_what_it_has_committed(
 
 
 def test_a_folder_is_imported_again_and_again_while_runs_write(folder: Path, into: Path) -> None:
-    arguments = [sys.executable, "-c", KILLED, str(folder), "0.2"]
+    rounds = 4 if STRESS else 2
+    arguments = [sys.executable, "-c", KILLED, str(folder), str(2 * rounds), "0.2"]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        for _ in range(4 if STRESS else 2):
+        for _ in range(rounds):
             merge_stores(into, [folder])
             assert check_store(into).problems == ()
             assert check_store(folder).problems == ()
