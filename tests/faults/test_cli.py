@@ -12,6 +12,7 @@ import pytest
 from nestmap.pipeline.cli import progress
 from nestmap.pipeline.explore import api
 from nestmap.store import RunStatus, Store
+from tests.faults.forks import Forks
 from tests.faults.interrupts import CTRL_C
 from tests.pipeline.cli.inputs import Inputs, program, run, run_process, written
 
@@ -228,10 +229,10 @@ def test_questions_that_are_not_valid_are_told(inputs: Inputs, sql: str) -> None
     assert "Traceback" not in ended.err
 
 
-def test_a_layer_that_fits_nowhere_is_told_by_a_process(inputs: Inputs) -> None:
+def test_a_layer_that_fits_nowhere_is_told_by_a_process(forks: Forks, inputs: Inputs) -> None:
     machine = Path(inputs.machine)
     machine.write_text(machine.read_text().replace("size: 16\n", "size: 8\n"))
-    ended = run_process(*inputs.explore, "--no-store")
+    ended = forks.run(*inputs.explore, "--no-store")
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.splitlines()[-1].startswith(
         "error: layer first: the memory allocation of this search found no place for any loop "
@@ -247,8 +248,8 @@ def test_a_missing_file_is_told_by_a_process(inputs: Inputs) -> None:
     assert ended.err.count("\n") == 1
 
 
-def test_ctrl_c_ends_the_run_as_interrupted(inputs: Inputs) -> None:
-    ended = run_process(*inputs.explore, setup=CTRL_C)
+def test_ctrl_c_ends_the_run_as_interrupted(forks: Forks, inputs: Inputs) -> None:
+    ended = forks.run(*inputs.explore, setup=CTRL_C)
     assert (ended.code, ended.out) == (130, "")
     assert ended.err.splitlines()[-1] == "interrupted"
     assert "Traceback" not in ended.err

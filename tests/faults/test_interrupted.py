@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,8 +14,9 @@ from nestmap.pipeline.cli import progress
 from nestmap.store import RunStatus, Store
 from nestmap.store.connection.connect import connect
 from nestmap.store.maintenance.check import check_store
+from tests.faults.forks import Forks
 from tests.faults.interrupts import START
-from tests.pipeline.cli.inputs import Inputs, program, run, run_process, written
+from tests.pipeline.cli.inputs import Inputs, run, written
 
 AT_THE_SECOND_LAYER = f"""
 {START}
@@ -79,10 +80,10 @@ def inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Inputs:
     ],
 )
 def test_an_interrupted_run_is_gone_on_with_as_it_is_told(
-    inputs: Inputs, setup: str, options: tuple[str, ...]
+    forks: Forks, inputs: Inputs, setup: str, options: tuple[str, ...]
 ) -> None:
     alone = run(*inputs.explore, *(x for x in options if x == "--pareto"), "--no-store")
-    ended = run_process(*inputs.explore, *options, setup=setup)
+    ended = forks.run(*inputs.explore, *options, setup=setup)
     assert (ended.code, ended.out) == (130, "")
     path = Path("my results.duckdb" if "--store" in options else "nestmap.duckdb")
     told, last = ended.err.splitlines()[-2:]
@@ -105,19 +106,21 @@ def test_an_interrupted_run_is_gone_on_with_as_it_is_told(
     assert "it is done; expected one that was interrupted or failed" in done.err
 
 
-def test_who_interrupts_twice_loses_nothing_that_was_committed(inputs: Inputs) -> None:
+def test_who_interrupts_twice_loses_nothing_that_was_committed(
+    forks: Forks, inputs: Inputs
+) -> None:
     alone = run(*inputs.explore, "--no-store")
-    ended = run_process(*inputs.explore, setup=AGAIN_AT_THE_END)
+    ended = forks.run(*inputs.explore, setup=AGAIN_AT_THE_END)
     assert (ended.code, ended.out) == (130, "")
     assert "Traceback" not in ended.err
     again = run("resume", "last")
     assert (again.code, again.out) == (0, alone.out)
 
 
-def test_a_resumed_run_is_interrupted_and_gone_on_with(inputs: Inputs) -> None:
+def test_a_resumed_run_is_interrupted_and_gone_on_with(forks: Forks, inputs: Inputs) -> None:
     alone = run(*inputs.explore, "--no-store")
     for command in (inputs.explore, ("resume", "last")):
-        ended = run_process(*command, setup=AT_THE_SECOND_LAYER)
+        ended = forks.run(*command, setup=AT_THE_SECOND_LAYER)
         assert (ended.code, ended.out) == (130, "")
         assert "nestmap resume" in ended.err
     again = run("resume", "last")
@@ -129,25 +132,23 @@ def test_a_resumed_run_is_interrupted_and_gone_on_with(inputs: Inputs) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_command_that_is_ended_from_outside_is_gone_on_with(
-    inputs: Inputs, number: signal.Signals
+    forks: Forks, inputs: Inputs, number: signal.Signals
 ) -> None:
     alone = run(*inputs.explore, "--no-store")
-    command = [*program(WAIT_FOR_IT), *inputs.explore]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"now\n"
-        busy = run("resume", "last")
-        assert (busy.code, busy.out) == (2, "")
-        assert f"process {process.pid} is still running it; expected one that was" in busy.err
-        process.send_signal(number)
-        assert process.wait(60) == (130 if number == signal.SIGINT else -number)
+    fork = forks.start(*inputs.explore, setup=WAIT_FOR_IT)
+    assert fork.out.readline() == "now\n"
+    busy = run("resume", "last")
+    assert (busy.code, busy.out) == (2, "")
+    assert f"process {fork.pid} is still running it; expected one that was" in busy.err
+    os.kill(fork.pid, number)
+    assert fork.end().code == (130 if number == signal.SIGINT else -number)
     again = run("resume", "last")
     assert (again.code, again.out) == (0, alone.out)
 
 
-def test_a_run_of_another_machine_is_resumed_by_force(inputs: Inputs) -> None:
+def test_a_run_of_another_machine_is_resumed_by_force(forks: Forks, inputs: Inputs) -> None:
     alone = run(*inputs.explore, "--no-store")
-    assert run_process(*inputs.explore, setup=AT_THE_SECOND_LAYER).code == 130
+    assert forks.run(*inputs.explore, setup=AT_THE_SECOND_LAYER).code == 130
     with connect(Path("nestmap.duckdb")) as connection:
         connection.execute("UPDATE runs SET status = 'running', host = 'elsewhere'")
     refused = run("resume", "last")

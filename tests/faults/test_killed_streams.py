@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
-import subprocess
 from pathlib import Path
 from time import sleep
 from typing import Final
@@ -13,8 +13,9 @@ import pytest
 
 from nestmap.store import RunStatus, Store
 from nestmap.store.maintenance.check import check_store
+from tests.faults.forks import Forks
 from tests.faults.test_bad_stream import CORE, MACHINE
-from tests.pipeline.cli.inputs import program, run
+from tests.pipeline.cli.inputs import run
 from tests.pipeline.cli.test_split import TWO
 from tests.sweeps import STRESS
 
@@ -67,10 +68,11 @@ STORE: Final = Path("nestmap.duckdb")
 
 
 @pytest.fixture(name="whole", scope="module")
-def _whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, list[list[str]]]:
+def _whole(forks: Forks, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, list[list[str]]]:
     """What a run that nobody interrupts prints and records."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(write_files(tmp_path_factory.mktemp("whole")))
+        forks.prepare(*OPTIONS, "--no-store")
         ended = run(*OPTIONS)
         assert ended.code == 0, ended.err
         return ended.out, found()
@@ -109,16 +111,15 @@ def check_going_on(whole: tuple[str, list[list[str]]], committed: int) -> None:
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_killed_at_a_moment(moment: str, whole: tuple[str, list[list[str]]]) -> None:
+def test_killed_at_a_moment(forks: Forks, moment: str, whole: tuple[str, list[list[str]]]) -> None:
     arguments, committed = MOMENTS[moment]
-    command = [*program(f"{KILL}killed_at({arguments})"), *OPTIONS]
-    done = subprocess.run(command, capture_output=True, check=False, timeout=300)
-    assert (done.returncode, done.stdout) == (-signal.SIGKILL, b""), done.stderr
+    ended = forks.run(*OPTIONS, setup=f"{KILL}killed_at({arguments})")
+    assert (ended.code, ended.out) == (-signal.SIGKILL, ""), ended.err
     check_going_on(whole, committed)
 
 
 @pytest.mark.parametrize("number", range(KILLS))
-def test_killed_from_outside(number: int, whole: tuple[str, list[list[str]]]) -> None:
+def test_killed_from_outside(forks: Forks, number: int, whole: tuple[str, list[list[str]]]) -> None:
     """At any time after its first generations; it is held up a little at each."""
     slow = """
 import time
@@ -131,10 +132,10 @@ def slower(*arguments):
 StreamRun.record_generation = slower
 """
     generations = random.Random(number).randrange(1, GENERATIONS)
-    with subprocess.Popen([*program(slow), *OPTIONS], stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        for _ in range(generations):
-            assert process.stdout.readline() == b"generation\n"
-        sleep(random.Random(number).uniform(0, 0.3))
-        process.kill()
+    fork = forks.start(*OPTIONS, setup=slow)
+    for _ in range(generations):
+        assert fork.out.readline() == "generation\n"
+    sleep(random.Random(number).uniform(0, 0.3))
+    os.kill(fork.pid, signal.SIGKILL)
+    fork.end()
     check_going_on(whole, generations)

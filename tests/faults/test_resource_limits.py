@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from nestmap.pipeline.cli.resource_limits import LEAST_ADDRESS_SPACE, exhausted_resource
+from tests.faults.forks import Forks
 from tests.pipeline.cli.inputs import Inputs, run_process, written
 
 LIMIT = "import resource; resource.setrlimit(resource.RLIMIT_AS, (%d, %d))"
@@ -51,9 +52,11 @@ module._explored = fails
 
 
 @pytest.mark.parametrize(("setup", "found"), [(NO_THREADS, "threads"), (NO_MEMORY, "memory")])
-def test_what_runs_out_later_is_one_line(inputs: Inputs, setup: str, found: str) -> None:
+def test_what_runs_out_later_is_one_line(
+    forks: Forks, inputs: Inputs, setup: str, found: str
+) -> None:
     store = str(inputs.folder / "s.duckdb")
-    ended = run_process(*inputs.explore, "--store", store, setup=setup)
+    ended = forks.run(*inputs.explore, "--store", store, setup=setup)
     assert (ended.code, ended.out) == (2, ""), ended.err
     assert ended.err.startswith(f"error: {found}: found ")
     assert ended.err.count("\n") == 1

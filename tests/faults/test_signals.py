@@ -15,6 +15,7 @@ import pytest
 from nestmap.pipeline.cli import progress
 from nestmap.store import RunStatus, Store
 from nestmap.store.maintenance.check import check_store
+from tests.faults.forks import Forks
 from tests.faults.interrupts import START
 from tests.pipeline.cli.inputs import Ended, Inputs, program, run, run_process, written
 from tests.sweeps import every
@@ -24,11 +25,23 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="has other signa
 LATER: Final = f"""
 {START}
 import threading
-def later(number, seconds=1.0):
-    threading.Timer(seconds, os.kill, (os.getpid(), number)).start()
+def later(number):
+    threading.Timer(0.2, os.kill, (os.getpid(), number)).start()
 """
 ENDLESS: Final = "SELECT count(*) FROM range(100000000000)"
+# DuckDB lets a statement end where another thread than the interrupted one carries it out.
+LONG: Final = "SELECT count(*) FROM range(10000000000)"
 BOTH: Final = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+
+IN_A_QUERY: Final = f"""
+{LATER}
+from nestmap.store.read import sql
+answer = sql.run_interruptibly
+def interrupted(*arguments):
+    later({{number}})
+    return answer(*arguments)
+sql.run_interruptibly = interrupted
+"""
 
 IN_A_STATEMENT: Final = f"""
 {LATER}
@@ -36,7 +49,7 @@ from nestmap.store.record import run as writer
 def endless(run, info):
     later({{number}})
     with run._lifecycle.reading() as connection:
-        connection.execute("{ENDLESS}")
+        connection.execute("{LONG}")
 writer.Run.find_search = endless
 """
 
@@ -69,7 +82,7 @@ class Swallows:
 def slow(bar, batch):
     import time
     Swallows()
-    time.sleep(1)
+    time.sleep(0.3)
     observe(bar, batch)
 ExplorationBar.observe = slow
 """
@@ -164,25 +177,27 @@ def assert_interrupted(ended: Ended) -> None:
 
 @BOTH
 @pytest.mark.parametrize("sql", [ENDLESS, "SELECT * FROM range(100000000000) ORDER BY 1 DESC"])
-def test_a_long_query_is_interrupted(inputs: Inputs, number: signal.Signals, sql: str) -> None:
+def test_a_long_query_is_interrupted(
+    forks: Forks, inputs: Inputs, number: signal.Signals, sql: str
+) -> None:
     Store.open(Path("nestmap.duckdb")).close()
-    setup = f"{LATER}\nlater({int(number)}, 1.5)"
-    assert_interrupted(run_process("query", sql, setup=setup))
+    setup = IN_A_QUERY.replace("{number}", str(int(number)))
+    assert_interrupted(forks.run("query", sql, setup=setup))
     assert run("query", "SELECT 1 AS x").code == 0
 
 
 @BOTH
 def test_a_run_whose_statement_is_interrupted_can_be_resumed(
-    inputs: Inputs, number: signal.Signals
+    forks: Forks, inputs: Inputs, number: signal.Signals
 ) -> None:
-    ended = run_process(*inputs.explore, setup=IN_A_STATEMENT.replace("{number}", str(int(number))))
+    ended = forks.run(*inputs.explore, setup=IN_A_STATEMENT.replace("{number}", str(int(number))))
     assert_interrupted(ended)
     assert "To resume: nestmap resume" in ended.err
     assert run("resume", "last").code == 0
 
 
-def test_an_interrupt_that_a_callback_swallows_comes_again(inputs: Inputs) -> None:
-    ended = run_process(*inputs.explore, setup=SWALLOWED)
+def test_an_interrupt_that_a_callback_swallows_comes_again(forks: Forks, inputs: Inputs) -> None:
+    ended = forks.run(*inputs.explore, setup=SWALLOWED)
     assert_interrupted(ended)
     assert "To resume: nestmap resume" in ended.err
 
@@ -192,13 +207,15 @@ def test_an_interrupt_waits_for_compiled_code(inputs: Inputs, setup: str) -> Non
     assert_interrupted(run_process(*inputs.explore, setup=setup))
 
 
-def test_a_second_interrupt_does_not_change_how_the_first_ends(inputs: Inputs) -> None:
-    assert_interrupted(run_process(*inputs.explore, setup=TWICE))
+def test_a_second_interrupt_does_not_change_how_the_first_ends(
+    forks: Forks, inputs: Inputs
+) -> None:
+    assert_interrupted(forks.run(*inputs.explore, setup=TWICE))
 
 
 @pytest.mark.parametrize("commit", range(1, 5))
-def test_what_is_committed_is_not_written_again(inputs: Inputs, commit: int) -> None:
-    ended = run_process(*inputs.explore, setup=AFTER_A_COMMIT.replace("{commit}", str(commit)))
+def test_what_is_committed_is_not_written_again(forks: Forks, inputs: Inputs, commit: int) -> None:
+    ended = forks.run(*inputs.explore, setup=AFTER_A_COMMIT.replace("{commit}", str(commit)))
     assert_interrupted(ended)
     path = Path("nestmap.duckdb")
     assert check_store(path).problems == ()
@@ -208,8 +225,8 @@ def test_what_is_committed_is_not_written_again(inputs: Inputs, commit: int) -> 
     assert check_store(path).problems == ()
 
 
-def test_a_run_that_is_complete_is_not_to_be_resumed(inputs: Inputs) -> None:
-    ended = run_process(*inputs.explore, setup=AT_THE_END)
+def test_a_run_that_is_complete_is_not_to_be_resumed(forks: Forks, inputs: Inputs) -> None:
+    ended = forks.run(*inputs.explore, setup=AT_THE_END)
     assert_interrupted(ended)
     (command,) = (x for x in ended.err.splitlines() if x.startswith("Complete: nestmap "))
     shown = run(*command.split()[2:])

@@ -22,8 +22,9 @@ from nestmap.store.connection import database
 from nestmap.store.connection.connect import connect
 from nestmap.store.connection.database import open_with_retry
 from nestmap.store.maintenance.check import check_store
+from tests.faults.forks import Forks
 from tests.faults.processes import HOLD, NO_LIMIT, WRITE_CHUNKS, read_chunks, read_line, running
-from tests.pipeline.cli.inputs import Ended, Inputs, run, run_process, written
+from tests.pipeline.cli.inputs import Ended, Inputs, run, written
 from tests.store.filled import fill
 
 OPEN_AT_ONCE = """
@@ -340,8 +341,8 @@ def test_a_full_disk_leaves_the_parts_that_were_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("limit", [1_000, 20_000, 140_000, 150_000])
-def test_commands_tell_that_a_disk_is_full(inputs: Inputs, limit: int) -> None:
-    ended = run_process(*inputs.explore, setup=LIMIT.format(limit))
+def test_commands_tell_that_a_disk_is_full(forks: Forks, inputs: Inputs, limit: int) -> None:
+    ended = forks.run(*inputs.explore, setup=LIMIT.format(limit))
     told_in_a_line(ended, "nestmap.duckdb", FULL)
     # with more room it goes on, whatever was left, and the log becomes part of the file
     again = run(*inputs.explore)
@@ -350,11 +351,11 @@ def test_commands_tell_that_a_disk_is_full(inputs: Inputs, limit: int) -> None:
     assert "nestmap.duckdb.wal" not in names(inputs.folder)
 
 
-def test_a_disk_that_fills_up_while_a_run_goes_on(inputs: Inputs) -> None:
+def test_a_disk_that_fills_up_while_a_run_goes_on(forks: Forks, inputs: Inputs) -> None:
     done = run(*inputs.explore)
     assert done.code == 0
     path = inputs.folder / "nestmap.duckdb"
-    ended = run_process(*inputs.explore, "--fresh", setup=LIMIT.format(4096))
+    ended = forks.run(*inputs.explore, "--fresh", setup=LIMIT.format(4096))
     told_in_a_line(ended, "nestmap.duckdb", FULL)
     with Store.open_read_only(path) as store:
         first, *others = store.runs()
@@ -404,13 +405,13 @@ lifecycle.RunLifecycle.writing = filling
 
 
 def test_a_run_that_fills_a_disk_is_gone_on_with_when_there_is_room(
-    small_disk: Path, inputs: Inputs
+    forks: Forks, small_disk: Path, inputs: Inputs
 ) -> None:
     path, filler = small_disk / "store.duckdb", small_disk / "filler"
     option = ("--store", str(path))
     alone = run(*inputs.explore, "--no-store", "--json", "alone.json")
     assert alone.code == 0
-    ended = run_process(*inputs.explore, *option, setup=FILL.format(filler=str(filler)))
+    ended = forks.run(*inputs.explore, *option, setup=FILL.format(filler=str(filler)))
     told_in_a_line(ended, "store.duckdb", FULL)
     filler.unlink()
     with Store.open_read_only(path) as store:

@@ -37,8 +37,8 @@ from nestmap.search import loma
 from nestmap.search.temporal.loma import CHUNK as ORDERS_A_BATCH
 from nestmap.store import ROW_GROUP, RunStatus, Store
 from tests.costmodel.machines import machine, matmul, memory
+from tests.faults.forks import Forks
 from tests.loma import LOMA_PLAN
-from tests.pipeline.cli.inputs import run_process
 
 # 40,320 orders in five batches, all of which fit
 NETWORK = NetworkProblem(
@@ -156,10 +156,10 @@ EXPLORE = (
     ],
 )
 def test_a_command_whose_worker_breaks_keeps_what_it_found(
-    error: str, code: int, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    forks: Forks, error: str, code: int, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    ended = run_process(*EXPLORE, "--json", "out.json", setup=BREAK.format(error=error))
+    ended = forks.run(*EXPLORE, "--json", "out.json", setup=BREAK.format(error=error))
     assert (ended.code, ended.out) == (code, "")
     assert told in ended.err.splitlines()
     assert [path.name for path in tmp_path.iterdir()] == ["nestmap.duckdb"]
@@ -173,11 +173,11 @@ def test_a_command_whose_worker_breaks_keeps_what_it_found(
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no such signal here")
 def test_a_command_that_is_killed_keeps_the_chunks_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    forks: Forks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     explore = (*EXPLORE, "--lpf-limit", "9")
-    ended = run_process(*explore, setup=KILL)
+    ended = forks.run(*explore, setup=KILL)
     assert (ended.code, ended.out) == (-signal.SIGKILL, "")
     with Store.open_read_only(Path("nestmap.duckdb")) as store:
         assert [run.status for run in store.runs()] == [RunStatus.RUNNING]
@@ -188,7 +188,7 @@ def test_a_command_that_is_killed_keeps_the_chunks_before(
         found = [batch for layer in layers for batch in store.evaluations(run.id, layer)]
         # a commit may come early on a slow machine, and then a chunk has to fill anew
         assert sum(map(len, found)) >= SHOWN - ROW_GROUP - IN_HAND > 0
-    again = run_process(*explore)
+    again = forks.run(*explore)
     assert again.code == 0
     with Store.open_read_only(Path("nestmap.duckdb")) as store:
         assert [run.status for run in store.runs()] == [RunStatus.INTERRUPTED, RunStatus.DONE]

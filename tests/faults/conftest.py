@@ -1,0 +1,16 @@
+"""What many tests of faults share: it takes a second or more to start."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+import pytest
+
+from tests.faults.forks import Forks, forks
+
+
+@pytest.fixture(name="forks", scope="session")
+def _forks() -> Generator[Forks]:
+    """Runs commands in processes that need not import nestmap."""
+    with forks() as running:
+        yield running
