@@ -68,6 +68,9 @@ NETWORK: Final = NetworkProblem(
 )
 
 
+BATCHES: Final = 1 if STRESS else 4
+"""How many batches are evaluated each time somebody nods."""
+
 ROWS_AND_STATUS: Final = """
 SELECT count(*), (SELECT status FROM runs WHERE id = ?) FROM evaluation_rows
 WHERE search IN (SELECT search FROM run_searches WHERE run = ? AND NOT recalled)
@@ -113,7 +116,7 @@ class Order:
     """What a process is to do: explore into a store, or go on with a run of it.
 
     After ``seconds`` it is killed with no chance to say a word, where it has not ended before. It
-    does nothing for a ``pause`` (s) after each commit. It evaluates a batch whenever somebody makes
+    does nothing for a ``pause`` (s) after each commit. It evaluates batches whenever somebody makes
     the file ``nod``, if one is named, and lets go of the store in between.
     """
 
@@ -127,19 +130,23 @@ class Order:
 
 @final
 class Nodded:
-    """An exploration that goes on batch by batch, whenever there is a file, which it removes."""
+    """An exploration that goes on a few batches whenever there is a file, which it removes."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
+        self._left = 0
 
     def start(self, network: NetworkProblem) -> None:
         """The exploration begins."""
 
     def observe(self, batch: EvaluationBatch) -> None:
         """Waits; the process is killed where nobody nods for long."""
-        while not self._file.exists():
-            sleep(0.005)
-        self._file.unlink()
+        if self._left == 0:
+            while not self._file.exists():
+                sleep(0.005)
+            self._file.unlink()
+            self._left = BATCHES
+        self._left -= 1
 
     def recall(self, batch: EvaluationBatch) -> None:
         """What is known already needs no nod."""

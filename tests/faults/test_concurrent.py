@@ -6,6 +6,8 @@ from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import sleep
+from typing import NamedTuple
+from uuid import UUID
 
 import pytest
 
@@ -14,18 +16,32 @@ from nestmap.pipeline.explore.api import explore_network
 from nestmap.pipeline.explore.resume import resume
 from nestmap.store import ROW_GROUP, RunStatus, Store
 from tests.faults.explorations import KINDS, NETWORK, Order, committing_often, explore
-from tests.faults.kills import HALF_WRITTEN, Explorer, check, explorer, recorded
+from tests.faults.kills import HALF_WRITTEN, Explorer, check, recorded
 from tests.faults.processes import HOLD, NO_LIMIT, WRITE_CHUNKS, read_chunks, read_line, running
 from tests.pipeline.cli.inputs import run
 
 ROWS = "SELECT count(*) AS n, (SELECT count(*) FROM searches) AS searches FROM evaluation_rows"
 
 
+@pytest.fixture(scope="module", autouse=True)
+def often() -> Generator[None]:
+    """Explorations commit small chunks."""
+    with committing_often():
+        yield
+
+
+class Alone(NamedTuple):
+    """A run that nobody disturbs, and its store."""
+
+    run: UUID
+    path: Path
+
+
 @pytest.fixture(scope="module")
-def exploring() -> Generator[Explorer]:
-    """Shared: it takes some seconds to start."""
-    with explorer() as process, committing_often():
-        yield process
+def alone(often: None, tmp_path_factory: pytest.TempPathFactory) -> Alone:
+    """What the others must find, too."""
+    path = tmp_path_factory.mktemp("alone") / "alone.duckdb"
+    return Alone(explore(Order("all", str(path))).run, path)
 
 
 def wait_for(path: Path) -> None:
@@ -91,19 +107,17 @@ def test_a_run_that_writes_all_the_time_lets_others_read(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("kind", ["all", "fresh"])
-def test_two_runs_write_to_one_store(exploring: Explorer, tmp_path: Path, kind: str) -> None:
+def test_two_runs_write_to_one_store(
+    exploring: Explorer, alone: Alone, tmp_path: Path, kind: str
+) -> None:
     path = tmp_path / "store.duckdb"
-    alone = explore(Order(kind, str(tmp_path / "alone.duckdb")))
     with ThreadPoolExecutor(1) as pool:
         other = pool.submit(exploring.run, Order(kind, str(path), pause=0.01))
         wait_for(path)
         mine = explore(Order(kind, str(path)))
         assert other.result().done
     check(path)
-    with (
-        Store.open_read_only(path) as store,
-        Store.open_read_only(tmp_path / "alone.duckdb") as before,
-    ):
+    with Store.open_read_only(path) as store, Store.open_read_only(alone.path) as before:
         assert {run.status for run in store.runs()} == {RunStatus.DONE}
         assert mine.run in {run.id for run in store.runs()}
         results = [store.best(run.id) for run in store.runs()]
@@ -140,26 +154,21 @@ class Meanwhile:
             assert read_line(self.holding.__enter__()) == "open"
 
 
-def test_a_run_that_cannot_write_any_more_is_gone_on_with(tmp_path: Path) -> None:
+def test_a_run_that_cannot_write_any_more_is_gone_on_with(alone: Alone, tmp_path: Path) -> None:
     path, plan = tmp_path / "store.duckdb", KINDS["all"].plan
-    with committing_often():
-        alone = explore(Order("all", str(tmp_path / "alone.duckdb")))
-        with Store.open(path, patience=0.1) as store:
-            meanwhile = Meanwhile(store, path)
-            with pytest.raises(StoreError, match="another process has it open; expected an"):
-                explore_network(NETWORK, plan, store=store, progress=meanwhile)
-        meanwhile.holding.__exit__(None, None, None)
-        check(path)
-        with Store.open_read_only(path) as store:
-            (run,) = store.runs()
-            (row,) = store.query(ROWS)
-        assert 0 < meanwhile.committed <= int(str(row["n"]))
-        again = resume(run.id, path)
+    with Store.open(path, patience=0.1) as store:
+        meanwhile = Meanwhile(store, path)
+        with pytest.raises(StoreError, match="another process has it open; expected an"):
+            explore_network(NETWORK, plan, store=store, progress=meanwhile)
+    meanwhile.holding.__exit__(None, None, None)
+    check(path)
+    with Store.open_read_only(path) as store:
+        (run,) = store.runs()
+        (row,) = store.query(ROWS)
+    assert 0 < meanwhile.committed <= int(str(row["n"]))
+    again = resume(run.id, path)
     assert again.run == run.id
     check(path)
-    with (
-        Store.open_read_only(path) as store,
-        Store.open_read_only(tmp_path / "alone.duckdb") as before,
-    ):
+    with Store.open_read_only(path) as store, Store.open_read_only(alone.path) as before:
         assert store.best(run.id) == before.best(alone.run)
         assert recorded(store, run.id) == recorded(before, alone.run)

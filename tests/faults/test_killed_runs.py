@@ -29,7 +29,6 @@ from tests.faults.kills import (
     check,
     complete,
     count,
-    explorer,
     found,
     recorded,
 )
@@ -99,8 +98,8 @@ class Killer:
     def _left_alone(self, kind: str) -> Whole:
         before = None
         if KINDS[kind].recording.fresh:  # there is something that it must not use
-            before = self.folder / "before.duckdb"
-            explore(Order("all", str(before)))
+            self.whole("all")
+            before = self.folder / "all.duckdb"
         path = self.folder / f"{kind}.duckdb"
         self.place(before, path)
         result = explore(Order(kind, str(path)))
@@ -121,11 +120,10 @@ class Killer:
 
 
 @pytest.fixture(scope="module")
-def killer(tmp_path_factory: pytest.TempPathFactory) -> Generator[Killer]:
-    """Shared: it takes some seconds to start."""
-    folder = tmp_path_factory.mktemp("kills")
-    with explorer() as exploring, committing_often():
-        yield Killer(folder, exploring)
+def killer(tmp_path_factory: pytest.TempPathFactory, exploring: Explorer) -> Generator[Killer]:
+    """Shared: it measures how long a run takes."""
+    with committing_often():
+        yield Killer(tmp_path_factory.mktemp("kills"), exploring)
 
 
 def moments(kills: int) -> list[float]:
