@@ -24,7 +24,7 @@ from nestmap.pipeline.sweep.methods.one_core import OneCore
 from nestmap.pipeline.sweep.options import StrategyName
 from nestmap.pipeline.sweep.space.checked_space import check_space
 from nestmap.pipeline.sweep.workers.processes import MOST_ENDED, process_explorer
-from tests.pipeline.sweep.spaces import SPACE, write_space
+from tests.pipeline.sweep.spaces import write_space
 from tests.sweeps import STRESS
 
 KILLS = 20 if STRESS else 2
@@ -57,16 +57,15 @@ def test_processes_find_what_threads_find(
     assert not active_children()
 
 
-def test_designs_of_workers_that_are_killed_are_explored_again(tmp_path: Path) -> None:
-    text = SPACE.replace("[1, 2, 4]", "{from: 1, to: 8, step: 1}")
-    checked, chance = check_space(write_space(tmp_path, text)), Random(0)
-    designs = [checked.settings.design(n) for n in range(48)]
+def test_designs_of_workers_that_are_killed_are_explored_again(file: Path) -> None:
+    checked, chance = check_space(file), Random(0)
+    designs = [checked.settings.design(n) for n in range(18)]
     expected = list(map(OneCore(checked, PLAN).explorer(Event()), designs))
-    for _ in range(KILLS):
-        last = chance.randrange(len(designs) - 1)
-        with process_explorer(OneCore(checked, PLAN), 2) as explore:
+    with process_explorer(OneCore(checked, PLAN), 2) as explore:
+        for _ in range(KILLS):
+            last = chance.randrange(len(designs) - 1)
             assert killed_after(last, explore(designs)) == expected
-        assert not active_children()
+    assert not active_children()
 
 
 def killed_after(last: int, results: Iterator[DesignResult]) -> list[DesignResult]:
