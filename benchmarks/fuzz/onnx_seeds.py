@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
-from onnx.backend.test.case.node import collect_testcases
+from tests.pipeline.frontend.onnx.node_cases import node_cases
 
 _LARGEST = 200_000  # bytes: larger ones take most of the time and show nothing new
 
@@ -16,8 +16,7 @@ def seed_models() -> list[bytes]:
     """The models as files."""
     data = Path(onnx.__file__).parent / "backend/test/data"
     files = [path.read_bytes() for path in sorted(data.rglob("*.onnx"))]
-    cases = [case.model for case in collect_testcases(None)]
-    models = [model.SerializeToString() for model in cases if model is not None]
+    models = [case.model.SerializeToString() for case in node_cases().values()]
     # Ours, and real networks, stand for more than one operator: they come up more often.
     return [
         *(model for model in (*models, *files) if len(model) <= _LARGEST),

@@ -1,17 +1,25 @@
-"""The models of single operators that the onnx package makes, with inputs and outputs of a run."""
+"""The models of single operators that the onnx package makes, with inputs and outputs of a run.
+
+The package computes the outputs in Python loops (5 CPU s). They are kept in a file, beside the
+bytecode of tests in the virtual environment, for these versions of the packages and of this module.
+"""
 
 from __future__ import annotations
 
+import os
+import pickle
+import sys
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
+from pathlib import Path
 from typing import cast, final
 
 import numpy as np
 import onnx
 from onnx import numpy_helper
-from onnx.backend.test.case.node import collect_testcases
 from onnx.backend.test.case.test_case import TestCase
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.generic]]
@@ -51,6 +59,22 @@ class NodeCase:
 @cache
 def node_cases() -> Mapping[str, NodeCase]:
     """The models by name."""
+    code = sha256(Path(__file__).read_bytes()).hexdigest()[:16]
+    folder = Path(sys.prefix) / "bytecode"
+    file = folder / f"node_cases-{onnx.__version__}-{np.__version__}-{code}.pickle"
+    if not file.exists():
+        folder.mkdir(exist_ok=True)
+        written = file.with_name(f"{file.name}.{os.getpid()}")
+        written.write_bytes(pickle.dumps(_node_cases()))
+        written.replace(file)  # another process may write it, too
+    found: Mapping[str, NodeCase] = pickle.loads(file.read_bytes())
+    return found
+
+
+def _node_cases() -> Mapping[str, NodeCase]:
+    # imported where nothing is kept yet: the package reads all of its cases
+    from onnx.backend.test.case.node import collect_testcases  # noqa: PLC0415
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # reference results overflow and divide by zero
         found = collect_testcases(None)
