@@ -29,7 +29,7 @@ from nestmap.pipeline.sweep.workers.dask_cluster import dask_explorer
 from nestmap.pipeline.sweep.workers.place import DaskScheduler
 from nestmap.store import Store
 from nestmap.store.maintenance.check import check_store
-from tests.pipeline.sweep.spaces import SPACE, write_space
+from tests.pipeline.sweep.spaces import write_space
 from tests.sweeps import STRESS
 
 pytestmark = pytest.mark.xdist_group("dask")
@@ -191,12 +191,9 @@ def test_samplers_choose_the_same_designs(cluster: Cluster, file: Path) -> None:
     assert nestmap.sweep(file, strategy="nsga2", designs=12, on=cluster.address) == threads
 
 
-def test_what_a_killed_worker_had_in_hand_is_explored_again(
-    cluster: Cluster, tmp_path: Path
-) -> None:
-    text = SPACE.replace("[1, 2, 4]", "{from: 1, to: 8, step: 1}")
-    checked = check_space(write_space(tmp_path, text))
-    designs = [checked.settings.design(n) for n in range(48)]
+def test_what_a_killed_worker_had_in_hand_is_explored_again(cluster: Cluster, file: Path) -> None:
+    checked = check_space(file)
+    designs = [checked.settings.design(n) for n in range(DESIGNS)]
     place = DaskScheduler(cluster.address)
     with dask_explorer(OneCore(checked, SearchPlan()), place) as explore:
         expected = list(explore(designs))
