@@ -36,9 +36,10 @@ from nestmap.pipeline.frontend.onnx_process.messages import OnnxAnswer, OnnxLimi
 from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.stages.io.parse import ONNXModelParserStage, Sources
 from nestmap.store.sandbox.child_process import Frame
+from tests.faults.forks import Forks
 from tests.faults.interrupts import ONNX_CRASH, ONNX_CTRL_C
 from tests.faults.test_bad_onnx import FILES, MODELS
-from tests.pipeline.cli.inputs import program, run_process
+from tests.pipeline.cli.inputs import program
 from tests.pipeline.frontend.onnx.build import integers, model, node, weights
 from tests.sweeps import every
 
@@ -358,19 +359,19 @@ def test_the_variable_keeps_reading_in_this_process(
 
 @pytest.mark.parametrize("command", ["explore", "show", "stream"])
 def test_commands_say_that_the_library_crashes(
-    command: str, good: Path, monkeypatch: pytest.MonkeyPatch
+    forks: Forks, command: str, good: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(good.parent)
     machines = {"explore": ["-a", "tpu_like"], "stream": ["-c", "quad_tpu"], "show": []}
-    ended = run_process(command, good.name, *machines[command], setup=ONNX_CRASH)
+    ended = forks.run(command, good.name, *machines[command], setup=ONNX_CRASH)
     found = "found a model on which the onnx library crashes (signal SIGSEGV)"
     assert ended.err.startswith(f"error: good.onnx: {found}; expected a valid ONNX model")
     assert (ended.code, ended.out) == (2, "")
     assert list(good.parent.iterdir()) == [good]
 
 
-def test_ctrl_c_while_a_file_is_read(good: Path) -> None:
-    ended = run_process("show", str(good), setup=ONNX_CTRL_C)
+def test_ctrl_c_while_a_file_is_read(forks: Forks, good: Path) -> None:
+    ended = forks.run("show", str(good), setup=ONNX_CTRL_C)
     assert ended.code == 130, ended.err
     assert "Traceback" not in ended.err
     assert has_ended(int(ended.out))
