@@ -18,7 +18,7 @@ import tempfile
 import threading
 from collections.abc import Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from io import TextIOWrapper
 from pathlib import Path
@@ -58,6 +58,11 @@ class Fork:
     err: TextIOWrapper
     server: socket.socket
 
+    def kill(self) -> None:
+        """Ends it, unless it has ended."""
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+
     def end(self) -> Ended:
         """How it ends and what it writes until then."""
         with self.out, self.err, ThreadPoolExecutor(2) as pool:
@@ -80,7 +85,11 @@ class Forks:
 
     def start(self, *words: str, setup: str = "") -> Fork:
         """Starts a command line after a setup, in the current folder."""
-        order = Order(True, f"{setup}\n{MAIN}", words, str(Path.cwd()), dict(os.environ))
+        return self.start_program(f"{setup}\n{MAIN}", *words)
+
+    def start_program(self, program: str, *words: str) -> Fork:
+        """Starts a Python program in the current folder."""
+        order = Order(True, program, words, str(Path.cwd()), dict(os.environ))
         (out, out_of_fork), (err, err_of_fork) = os.pipe(), os.pipe()
         ends = [out_of_fork, err_of_fork]
         socket.send_fds(self._server, [_message(order)], ends)

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 
+from tests.faults.forks import Fork, Forks
+
 HOLD = """
 import sys
 from pathlib import Path
@@ -59,6 +61,18 @@ def read_line(process: subprocess.Popen[str]) -> str:
     return process.stdout.readline().strip()
 
 
-def read_chunks(process: subprocess.Popen[str], chunks: int) -> None:
+@contextmanager
+def writing(forks: Forks, *arguments: str) -> Generator[Fork]:
+    """A process that writes chunks to a store, killed at the end."""
+    fork = forks.start_program(WRITE_CHUNKS, *arguments)
+    try:
+        yield fork
+    finally:
+        fork.kill()
+        fork.end()
+
+
+def read_chunks(fork: Fork, chunks: int) -> None:
     """Waits until the process has a run and has recorded so many chunks."""
-    assert [read_line(process) for _ in range(chunks + 1)] == ["open", *["chunk"] * chunks]
+    said = [fork.out.readline().strip() for _ in range(chunks + 1)]
+    assert said == ["open", *["chunk"] * chunks]

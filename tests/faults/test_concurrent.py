@@ -16,8 +16,9 @@ from nestmap.pipeline.explore.api import explore_network
 from nestmap.pipeline.explore.resume import resume
 from nestmap.store import ROW_GROUP, RunStatus, Store
 from tests.faults.explorations import KINDS, NETWORK, Order, committing_often, explore
+from tests.faults.forks import Forks
 from tests.faults.kills import HALF_WRITTEN, Explorer, check, recorded
-from tests.faults.processes import HOLD, NO_LIMIT, WRITE_CHUNKS, read_chunks, read_line, running
+from tests.faults.processes import HOLD, NO_LIMIT, read_chunks, read_line, running, writing
 from tests.pipeline.cli.inputs import run
 
 ROWS = "SELECT count(*) AS n, (SELECT count(*) FROM searches) AS searches FROM evaluation_rows"
@@ -93,10 +94,10 @@ def test_one_reader_sees_more_and_more(exploring: Explorer, tmp_path: Path) -> N
     assert len(seen) > 3
 
 
-def test_a_run_that_writes_all_the_time_lets_others_read(tmp_path: Path) -> None:
+def test_a_run_that_writes_all_the_time_lets_others_read(forks: Forks, tmp_path: Path) -> None:
     path, seen = tmp_path / "store.duckdb", [0]
-    with running(WRITE_CHUNKS, str(path), NO_LIMIT) as process:
-        read_chunks(process, 1)
+    with writing(forks, str(path), NO_LIMIT) as fork:
+        read_chunks(fork, 1)
         for _ in range(3):
             with Store.open_read_only(path) as store:
                 (row,) = store.query(ROWS)

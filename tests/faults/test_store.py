@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sqlite3
 import subprocess
@@ -23,7 +24,7 @@ from nestmap.store.connection.connect import connect
 from nestmap.store.connection.database import open_with_retry
 from nestmap.store.maintenance.check import check_store
 from tests.faults.forks import Forks
-from tests.faults.processes import HOLD, NO_LIMIT, WRITE_CHUNKS, read_chunks, read_line, running
+from tests.faults.processes import HOLD, NO_LIMIT, read_chunks, read_line, running, writing
 from tests.pipeline.cli.inputs import Ended, Inputs, run, written
 from tests.store.filled import fill
 
@@ -312,10 +313,10 @@ def test_commands_tell_what_must_not_be_written_or_read() -> None:
 # --- disks without room ---
 
 
-def test_a_full_disk_is_told_and_costs_only_the_last_chunk(tmp_path: Path) -> None:
+def test_a_full_disk_is_told_and_costs_only_the_last_chunk(forks: Forks, tmp_path: Path) -> None:
     path = tmp_path / "store.duckdb"
-    with running(WRITE_CHUNKS, str(path), str(12 * 2**20)) as process:
-        output = process.communicate()[0].splitlines()
+    with writing(forks, str(path), str(12 * 2**20)) as fork:
+        output = fork.out.read().splitlines()
     chunks = output.count("chunk")
     assert chunks > 0
     assert FULL in output[-1]
@@ -328,10 +329,10 @@ def test_a_full_disk_is_told_and_costs_only_the_last_chunk(tmp_path: Path) -> No
     assert check_store(path, recompute=0).problems == ()
 
 
-def test_a_full_disk_leaves_the_parts_that_were_written(tmp_path: Path) -> None:
+def test_a_full_disk_leaves_the_parts_that_were_written(forks: Forks, tmp_path: Path) -> None:
     folder = tmp_path / "parts"
-    with running(WRITE_CHUNKS, str(folder), str(2**21), "parts") as process:
-        output = process.communicate()[0].splitlines()
+    with writing(forks, str(folder), str(2**21), "parts") as fork:
+        output = fork.out.read().splitlines()
     assert FULL in output[-1]
     with Store.open_read_only(folder) as store:
         assert committed_rows(store) == output.count("chunk") * ROW_GROUP
@@ -426,12 +427,10 @@ def test_a_run_that_fills_a_disk_is_gone_on_with_when_there_is_room(
 
 
 @pytest.mark.parametrize("chunks", [0, 1, 4])
-def test_a_killed_run_keeps_its_committed_chunks(tmp_path: Path, chunks: int) -> None:
+def test_a_killed_run_keeps_its_committed_chunks(forks: Forks, tmp_path: Path, chunks: int) -> None:
     path = tmp_path / "store.duckdb"
-    with running(WRITE_CHUNKS, str(path), NO_LIMIT) as process:
-        read_chunks(process, chunks)
-        process.kill()
-        process.wait()  # what it wrote after that line may be more chunks
+    with writing(forks, str(path), NO_LIMIT) as fork:
+        read_chunks(fork, chunks)  # what it wrote after that line may be more chunks
     with Store.open(path) as store:
         rows = committed_rows(store)
         assert rows % ROW_GROUP == 0
@@ -442,13 +441,11 @@ def test_a_killed_run_keeps_its_committed_chunks(tmp_path: Path, chunks: int) ->
         assert recorded == ([rows] if rows else [])
 
 
-def test_a_store_whose_maker_is_killed_opens_or_is_refused(tmp_path: Path) -> None:
+def test_a_store_whose_maker_is_killed_opens_or_is_refused(forks: Forks, tmp_path: Path) -> None:
     path = tmp_path / "store.duckdb"
-    with running(WRITE_CHUNKS, str(path), NO_LIMIT) as process:
+    with writing(forks, str(path), NO_LIMIT) as fork:
         while not path.exists():
-            assert process.poll() is None
-        process.kill()
-        process.wait()
+            os.kill(fork.pid, 0)  # is there
     try:
         with Store.open(path) as store:
             assert committed_rows(store) % ROW_GROUP == 0
@@ -456,10 +453,10 @@ def test_a_store_whose_maker_is_killed_opens_or_is_refused(tmp_path: Path) -> No
         assert "store.duckdb: " in str(error)  # noqa: PT017 (it need not be raised)
 
 
-def test_a_killed_run_can_be_looked_at_without_writing(tmp_path: Path) -> None:
+def test_a_killed_run_can_be_looked_at_without_writing(forks: Forks, tmp_path: Path) -> None:
     path = tmp_path / "store.duckdb"
-    with running(WRITE_CHUNKS, str(path), NO_LIMIT) as process:
-        read_chunks(process, 1)
+    with writing(forks, str(path), NO_LIMIT) as fork:
+        read_chunks(fork, 1)
     with Store.open_read_only(path) as store:
         assert committed_rows(store) >= ROW_GROUP
         assert store.runs()[0].status is RunStatus.RUNNING
