@@ -78,7 +78,11 @@ def _good(name: str = "w") -> onnx.ModelProto:
 @pytest.fixture(autouse=True)
 def unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     """No file is known from an earlier time."""
-    monkeypatch.setattr(client, "known_file", lambda path: None)
+
+    def none(path: str) -> None:
+        """There is no such file."""
+
+    monkeypatch.setattr(client, "known_file", none)
 
 
 @pytest.fixture

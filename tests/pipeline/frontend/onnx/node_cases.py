@@ -1,7 +1,7 @@
 """The models of single operators that the onnx package makes, with inputs and outputs of a run.
 
-The package computes the outputs in Python loops (5 CPU s). They are kept in a file, beside the
-bytecode of tests in the virtual environment, for these versions of the packages and of this module.
+The package computes the outputs in Python loops (5 CPU s). They are kept in a file of the virtual
+environment, for these versions of the packages and of this module.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class NodeCase:
 def node_cases() -> Mapping[str, NodeCase]:
     """The models by name."""
     code = sha256(Path(__file__).read_bytes()).hexdigest()[:16]
-    folder = Path(sys.prefix) / "bytecode"
+    folder = Path(sys.prefix) / "nestmap-tests"
     file = folder / f"node_cases-{onnx.__version__}-{np.__version__}-{code}.pickle"
     if not file.exists():
         folder.mkdir(exist_ok=True)
