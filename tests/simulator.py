@@ -30,6 +30,9 @@ from functools import cached_property
 from itertools import pairwise, product
 from math import prod
 
+import numpy as np
+from numpy.typing import NDArray
+
 from nestmap.model import Loop, Movement, SpatialProblem, TemporalMapping
 
 Element = tuple[int, ...]
@@ -204,6 +207,9 @@ class _Run:
     spatial: SpatialProblem
     temporal: TemporalMapping
     operand: str
+    _tiles: dict[int, list[dict[Unit, Tile]]] = field(
+        default_factory=dict[int, list[dict[Unit, Tile]]], init=False
+    )
 
     @cached_property
     def levels(self) -> int:
@@ -219,16 +225,21 @@ class _Run:
         ranges = [range(prod(loop.size for loop in loops)) for loops in self._loops_of_side]
         return list(product(*ranges))
 
-    def tiles_in_time(self, link: int) -> Iterator[dict[Unit, Tile]]:
+    def tiles_in_time(self, link: int) -> Sequence[dict[Unit, Tile]]:
         """What each instance below the link has to hold, one step of the outer loops at a time."""
+        if link not in self._tiles:
+            self._tiles[link] = list(self._steps(link))
+        return self._tiles[link]
+
+    def _steps(self, link: int) -> Iterator[dict[Unit, Tile]]:
         inner = self._loops_inside(link)
         cycles = prod(loop.size for loop in self.temporal.order[:inner])
+        instances = [self.instance(link - 1, unit) for unit in self._units]
         for start in range(0, self.temporal.cycles, cycles):
-            touched: dict[Unit, set[Element]] = {}
-            for cycle in range(start, start + cycles):
-                for unit in self._units:
-                    element = self.element(cycle, unit)
-                    touched.setdefault(self.instance(link - 1, unit), set()).add(element)
+            touched: dict[Unit, set[Element]] = {instance: set() for instance in instances}
+            for elements in self._elements[start : start + cycles]:
+                for instance, element in zip(instances, elements, strict=True):
+                    touched[instance].add(element)
             yield {instance: frozenset(elements) for instance, elements in touched.items()}
 
     def digits_in_time(self, link: int) -> Iterator[tuple[int, ...]]:
@@ -286,7 +297,7 @@ class _Run:
 
     def used_in(self, cycle: int) -> set[Element]:
         """The elements that the units work on in a cycle."""
-        return {self.element(cycle, unit) for unit in self._units}
+        return set(self._elements[cycle])
 
     def instance(self, level: int, unit: Unit) -> Unit:
         """The instance of a level that serves the unit; below level 0 that is the unit itself."""
@@ -300,20 +311,28 @@ class _Run:
 
     def element(self, cycle: int, unit: Unit) -> Element:
         """The element of the operand that the unit works on in a cycle."""
-        values = dict.fromkeys(self.spatial.layer.sizes, 0)
+        return self._elements[cycle][self._units.index(unit)]
+
+    @cached_property
+    def _elements(self) -> list[list[Element]]:
+        """For each cycle, the elements of all units."""
+        zeros = np.zeros((self.temporal.cycles, len(self._units)), np.int64)
+        values = dict.fromkeys(self.spatial.layer.sizes, zeros)
         steps = dict.fromkeys(self.spatial.layer.sizes, 1)
 
-        def turn(loops: tuple[Loop, ...], count: int) -> None:
+        def turn(loops: tuple[Loop, ...], count: NDArray[np.int64]) -> None:
             for loop in loops:
-                values[loop.dimension] += steps[loop.dimension] * (count % loop.size)
+                added = steps[loop.dimension] * (count % loop.size)
+                values[loop.dimension] = values[loop.dimension] + added
                 steps[loop.dimension] *= loop.size
-                count //= loop.size
+                count = count // loop.size
 
-        for loops, place in zip(self._loops_of_side, unit, strict=True):
-            turn(loops, place)
-        turn(self.temporal.order, cycle)
-        indices = self.spatial.layer.operand(self.operand).indices
-        return tuple(
-            sum(term.coefficient * values[term.dimension] for term in index.terms)
-            for index in indices
-        )
+        for side, loops in enumerate(self._loops_of_side):
+            turn(loops, np.array([[unit[side] for unit in self._units]]))
+        turn(self.temporal.order, np.arange(self.temporal.cycles)[:, None])
+        indices = [
+            sum((term.coefficient * values[term.dimension] for term in index.terms), zeros)
+            for index in self.spatial.layer.operand(self.operand).indices
+        ]
+        columns = np.array(indices, np.int64).reshape(-1, *zeros.shape)
+        return [[tuple(x) for x in of_cycle] for of_cycle in np.moveaxis(columns, 0, -1).tolist()]
