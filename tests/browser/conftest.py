@@ -1,4 +1,4 @@
-"""A browser for the tests of a module, and pages in it that are watched."""
+"""A browser for the tests of this folder, and pages in it that are watched."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from tests.browser.pages import OpenPage, chromium, opening
+from tests.browser.pages import OpenedPages, OpenPage, chromium, opening
 from tests.browser.samples import Explored, explored, written
 
 
-@pytest.fixture(scope="module")  # not longer: while it is there, nothing else can use asyncio
+@pytest.fixture(scope="package")  # not longer: while it is there, nothing else can use asyncio
 def browser() -> Iterator[Browser]:
     """Headless Chromium."""
     path = chromium()
@@ -29,6 +29,24 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
     """Opens pages, and in the end checks that nothing went wrong in them."""
     with opening(browser) as opened:
         yield opened
+
+
+@pytest.fixture(scope="module", name="shown_pages")
+def _shown_pages(browser: Browser) -> Iterator[OpenedPages]:
+    pages = OpenedPages(browser)
+    yield pages
+    pages.close()
+    pages.check()
+
+
+@pytest.fixture
+def show_page(shown_pages: OpenedPages) -> Iterator[OpenPage]:
+    """Shows pages that other tests of the module may have looked at, for tests that only look.
+
+    Charts may be drawn already, and another part of the page be shown than in the beginning.
+    """
+    yield shown_pages.show
+    shown_pages.check()
 
 
 @pytest.fixture(scope="session")

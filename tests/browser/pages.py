@@ -101,19 +101,24 @@ class Watched:
     def __init__(self, page: Page, address: str) -> None:
         page_address = urldefrag(address).url
         self._home = page_address if _is_file(address) else urljoin(address, "/")
-        self.faults: list[str] = []
+        self._faults: list[str] = []
         page.set_default_timeout(_PATIENCE)
         page.on("console", self._told)
-        page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
+        page.on("pageerror", lambda error: self._faults.append(f"error: {error}"))
         page.on("dialog", self._interrupted)
         page.on("request", self._asked)
 
+    def taken(self) -> list[str]:
+        """What went wrong since it was last asked for."""
+        faults, self._faults = self._faults, []
+        return faults
+
     def _told(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
-            self.faults.append(f"{message.type}: {message.text}")
+            self._faults.append(f"{message.type}: {message.text}")
 
     def _interrupted(self, dialog: Dialog) -> None:
-        self.faults.append(f"dialog: {dialog.message}")
+        self._faults.append(f"dialog: {dialog.message}")
         dialog.dismiss()
 
     def _asked(self, request: Request) -> None:
@@ -123,37 +128,61 @@ class Watched:
         file = _is_file(self._home)
         own = address == self._home if file else address.startswith(self._home)
         if not own:
-            self.faults.append(f"request: {address}")
+            self._faults.append(f"request: {address}")
 
 
 def _is_file(address: str) -> bool:
     return address.startswith("file:")
 
 
-@contextmanager
-def opening(browser: Browser) -> Generator[OpenPage]:
-    """Opens pages; in the end they are closed, and what was wrong with them is an error."""
-    contexts: list[BrowserContext] = []
-    watched: list[Watched] = []
+@final
+class OpenedPages:
+    """Pages that are opened, each in a context of its own, and what was wrong with them."""
 
-    def open_page(at: Path | str, viewing: Viewing = Viewing(), /) -> Page:  # noqa: B008
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._contexts: list[BrowserContext] = []
+        self._watched: list[Watched] = []
+        self._kept: dict[tuple[Path | str, Viewing], Page] = {}
+
+    def open(self, at: Path | str, viewing: Viewing = Viewing(), /) -> Page:  # noqa: B008
+        """A page that nobody else has."""
         address = at.as_uri() if isinstance(at, Path) else at
-        context = browser.new_context(
+        context = self._browser.new_context(
             viewport={"width": viewing.width, "height": 800},
             color_scheme=viewing.theme,
             java_script_enabled=viewing.scripts,
         )
-        contexts.append(context)
+        self._contexts.append(context)
         page = context.new_page()
-        watched.append(Watched(page, address))
+        self._watched.append(Watched(page, address))
         page.goto(address)
         return page
 
-    yield open_page
-    for context in contexts:
-        context.close()
-    faults = [fault for each in watched for fault in each.faults]
-    assert not faults, "\n".join(faults)
+    def show(self, at: Path | str, viewing: Viewing = Viewing(), /) -> Page:  # noqa: B008
+        """A page that others have looked at, too."""
+        if (at, viewing) not in self._kept:
+            self._kept[at, viewing] = self.open(at, viewing)
+        return self._kept[at, viewing]
+
+    def close(self) -> None:
+        """Closes all pages."""
+        for context in self._contexts:
+            context.close()
+
+    def check(self) -> None:
+        """Something that was wrong with the pages since the last time is an error."""
+        faults = [fault for each in self._watched for fault in each.taken()]
+        assert not faults, "\n".join(faults)
+
+
+@contextmanager
+def opening(browser: Browser) -> Generator[OpenPage]:
+    """Opens pages; in the end they are closed, and what was wrong with them is an error."""
+    pages = OpenedPages(browser)
+    yield pages.open
+    pages.close()
+    pages.check()
 
 
 def settle(locator: Locator) -> None:

@@ -57,9 +57,9 @@ def told(mark: Mark) -> float:
 
 
 def test_all_charts_are_drawn_without_asking_for_anything(
-    open_page: OpenPage, run_report: Path
+    show_page: OpenPage, run_report: Path
 ) -> None:
-    figures = draw_charts(open_page(run_report))
+    figures = draw_charts(show_page(run_report))
     names = [figure.get_attribute("data-chart") for figure in figures]
     assert sorted(filter(None, names)) == sorted([*CHARTS, "mappings"])
 
@@ -85,9 +85,9 @@ def _height(figure: Locator) -> float:
 
 
 def test_energies_are_those_of_the_store(
-    open_page: OpenPage, run_report: Path, explored_store: Explored
+    show_page: OpenPage, run_report: Path, explored_store: Explored
 ) -> None:
-    figure = drawn(open_page(run_report), "energy")
+    figure = drawn(show_page(run_report), "energy")
     cmes = cmes_of(explored_store)
     expected = {
         (printable(cme.layer), entry.memory): sum(
@@ -107,9 +107,9 @@ def test_energies_are_those_of_the_store(
 
 
 def test_cycles_are_those_of_the_store(
-    open_page: OpenPage, run_report: Path, explored_store: Explored
+    show_page: OpenPage, run_report: Path, explored_store: Explored
 ) -> None:
-    marks = chart_marks(drawn(open_page(run_report), "latency"))
+    marks = chart_marks(drawn(show_page(run_report), "latency"))
     by_label = {mark.label.rpartition(":")[0]: told(mark) for mark in marks}
     for cme in cmes_of(explored_store):
         for cause, field in CAUSES.items():
@@ -117,8 +117,8 @@ def test_cycles_are_those_of_the_store(
             assert found == float(getattr(cme, field))
 
 
-def test_bars_are_as_long_as_what_they_tell(open_page: OpenPage, run_report: Path) -> None:
-    page = open_page(run_report)
+def test_bars_are_as_long_as_what_they_tell(show_page: OpenPage, run_report: Path) -> None:
+    page = show_page(run_report)
     for name in ("energy", "latency", "memories", "utilization"):
         marks = [mark for mark in chart_marks(drawn(page, name)) if mark.width > 20]
         assert len(marks) > 5
@@ -127,17 +127,17 @@ def test_bars_are_as_long_as_what_they_tell(open_page: OpenPage, run_report: Pat
 
 
 def test_utilizations_are_those_of_the_store(
-    open_page: OpenPage, run_report: Path, explored_store: Explored
+    show_page: OpenPage, run_report: Path, explored_store: Explored
 ) -> None:
-    figure = drawn(open_page(run_report), "utilization")
+    figure = drawn(show_page(run_report), "utilization")
     found = [row["value"] for row in chart_data(figure, "bars") if row["part"] == 0]
     assert found == [cme.utilization for cme in cmes_of(explored_store)]
 
 
 def test_the_roofline_has_a_point_for_each_layer_and_memory(
-    open_page: OpenPage, run_report: Path, explored_store: Explored
+    show_page: OpenPage, run_report: Path, explored_store: Explored
 ) -> None:
-    figure = drawn(open_page(run_report), "roofline")
+    figure = drawn(show_page(run_report), "roofline")
     expected = points(explored_store.runs[0].evaluation, network("machine").accelerator)
     found = [(row["x"], row["y"], row["binding"]) for row in chart_data(figure, "points")]
     assert found == [(p.intensity, p.performance, p.binding) for p in expected]
@@ -145,9 +145,9 @@ def test_the_roofline_has_a_point_for_each_layer_and_memory(
 
 
 def test_mappings_are_those_that_the_store_has_recorded(
-    open_page: OpenPage, run_report: Path, explored_store: Explored
+    show_page: OpenPage, run_report: Path, explored_store: Explored
 ) -> None:
-    figure = drawn(open_page(run_report), "mappings")
+    figure = drawn(show_page(run_report), "mappings")
     run = explored_store.runs[0]
     slowest = max(run.evaluation.layers, key=lambda result: result.cme.latency).cme
     with Store.open_read_only(explored_store.path) as store:

@@ -13,6 +13,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.pages import (
     AXE_RULES,
     OpenPage,
+    Theme,
     Viewing,
     draw_charts,
     overflow,
@@ -143,8 +144,15 @@ def test_one_walks_through_all_pages(visitor: Visitor, open_page: OpenPage) -> N
 def test_pages_are_for_everybody(
     visitor: Visitor, open_page: OpenPage, at: str, width: int
 ) -> None:
-    for theme, rules in AXE_RULES.items():
-        page = open_page(visitor.address + at, Viewing(width, theme))
-        assert overflow(page) <= 0
-        if width > 1000:
-            assert serious_violations(page, rules) == []
+    page = open_page(visitor.address + at, Viewing(width))
+    check_page(page, width, "light")
+    page.emulate_media(color_scheme="dark")
+    page.reload()
+    check_page(page, width, "dark")
+
+
+def check_page(page: Page, width: int, theme: Theme) -> None:
+    """Its window is wide enough, and axe-core finds nothing serious."""
+    assert overflow(page) <= 0
+    if width > 1000:
+        assert serious_violations(page, AXE_RULES[theme]) == []

@@ -231,16 +231,16 @@ def test_a_phone_is_wide_enough(open_page: OpenPage, runs_report: Path, theme: T
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing_serious(open_page: OpenPage, runs_report: Path, theme: Theme) -> None:
-    page = open_page(runs_report, Viewing(theme=theme))
+def test_axe_finds_nothing_serious(show_page: OpenPage, runs_report: Path, theme: Theme) -> None:
+    page = show_page(runs_report, Viewing(theme=theme))
     for link in page.locator(".bar-top nav a").all()[:2]:
         follow(page, link)
         draw_charts(page)
         assert serious_violations(page, AXE_RULES[theme]) == []
 
 
-def test_names_are_text_and_never_run(open_page: OpenPage, runs_report: Path) -> None:
-    page = open_page(runs_report)
+def test_names_are_text_and_never_run(show_page: OpenPage, runs_report: Path) -> None:
+    page = show_page(runs_report)
     for link in page.locator(".bar-top nav a").all():
         follow(page, link)
         draw_charts(page)

@@ -79,16 +79,16 @@ def wait_for_span(page: Page, figure: Locator, expected: Sequence[float]) -> Non
 
 
 def test_all_charts_are_drawn_without_asking_for_anything(
-    open_page: OpenPage, schedule_report: Path
+    show_page: OpenPage, schedule_report: Path
 ) -> None:
-    figures = draw_charts(open_page(schedule_report))
+    figures = draw_charts(show_page(schedule_report))
     names = [figure.get_attribute("data-chart") for figure in figures]
     assert sorted(filter(None, names)) == sorted([*TIMES, *OTHERS, "allocations"])
 
 
-def test_bars_are_where_and_when_nodes_run(open_page: OpenPage, schedule_report: Path) -> None:
+def test_bars_are_where_and_when_nodes_run(show_page: OpenPage, schedule_report: Path) -> None:
     schedule = hostile()
-    figure = drawn(open_page(schedule_report), "schedule")
+    figure = drawn(show_page(schedule_report), "schedule")
     marks = [mark for mark in chart_marks(figure) if " runs, " in mark.label]
     layers = [printable(layer.nest.name) for layer in schedule.problem.nodes.layers]
     cores = {core.id: core.name for core in schedule.problem.accelerator.compute_cores}
@@ -231,8 +231,8 @@ def test_a_phone_is_wide_enough(open_page: OpenPage, schedules_report: Path, the
         assert overflow(page) == 0
 
 
-def test_names_are_text_and_never_run(open_page: OpenPage, schedule_report: Path) -> None:
-    page = open_page(schedule_report)
+def test_names_are_text_and_never_run(show_page: OpenPage, schedule_report: Path) -> None:
+    page = show_page(schedule_report)
     draw_charts(page)
     text = page.locator("main").inner_text()
     assert all(printable(name) in text for name in NAMES)
