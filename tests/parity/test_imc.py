@@ -181,12 +181,14 @@ def totals(of: onnx.ModelProto, name: str) -> Totals:
     return found.energy, found.latency, first.clock_period, first.area
 
 
+@pytest.mark.usefixtures("no_pictures")
 @pytest.mark.parametrize("name", MACHINES)
 def test_a_network_costs_the_same(name: str, tmp_path: Path) -> None:
     expected = reference_totals(residual_network(), name, tmp_path)
     assert totals(residual_network(), name) == pytest.approx(expected, rel=1e-9, abs=0)
 
 
+@pytest.mark.usefixtures("no_pictures")
 @pytest.mark.parametrize("name", MACHINES)
 @pytest.mark.parametrize("of", [of for of, _ in LAYERS] if STRESS else ["mobilenetv2"])
 def test_bundled_networks_cost_the_same(of: str, name: str, tmp_path: Path) -> None:

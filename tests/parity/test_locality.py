@@ -260,6 +260,7 @@ def residual_network() -> onnx.ModelProto:
     return shape_inference.infer_shapes(model(nodes, {"x": (1, 64, 32, 32)}, stored))
 
 
+@pytest.mark.usefixtures("no_pictures")
 @pytest.mark.parametrize(("accelerator", "mapping"), MACHINES)
 def test_a_network_costs_the_same(accelerator: str, mapping: str, tmp_path: Path) -> None:
     network = residual_network()
@@ -267,6 +268,7 @@ def test_a_network_costs_the_same(accelerator: str, mapping: str, tmp_path: Path
     assert totals(network, accelerator, mapping) == pytest.approx(expected, rel=1e-9, abs=0)
 
 
+@pytest.mark.usefixtures("no_pictures")
 @pytest.mark.parametrize(("accelerator", "mapping"), MACHINES if STRESS else MACHINES[:1])
 @pytest.mark.parametrize("network", NETWORKS if STRESS else ["mobilenetv2"])
 def test_bundled_networks_cost_the_same(
