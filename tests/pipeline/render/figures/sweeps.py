@@ -12,6 +12,7 @@ from nestmap.model.design_space.expression_syntax import Value
 from nestmap.model.design_space.objective import DesignObjective, ObjectiveFormula, SweepObjective
 from nestmap.pipeline.analysis.sweep.designs_view import (
     DesignsView,
+    Flags,
     Floats,
     ObjectiveColumn,
     parameter_column,
@@ -72,7 +73,14 @@ def designs(
     }
     chosen = tuple(ObjectiveColumn(x, figures[x]) for x in objectives)
     rows = np.stack([x.values for x in chosen], axis=1)
-    beaten = [bool(((rows <= row).all(axis=1) & (rows < row).any(axis=1)).any()) for row in rows]
-    return DesignsView(
-        "arrays", tuple(range(number)), columns, chosen, ~np.array(beaten, np.bool_), infeasible
-    )
+    on_front = _on_front(rows)
+    return DesignsView("arrays", tuple(range(number)), columns, chosen, on_front, infeasible)
+
+
+def _on_front(rows: Floats) -> Flags:
+    """Which rows no other row beats; one that is beaten is beaten by one on the front."""
+    found = np.zeros(len(rows), np.bool_)
+    for place in np.lexsort(rows.T[::-1]).tolist():  # a row is behind those that beat it
+        front, row = rows[found], rows[place]
+        found[place] = not ((front <= row).all(axis=1) & (front < row).any(axis=1)).any()
+    return found
