@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import zlib
 from dataclasses import dataclass, field
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Final, final
@@ -53,8 +54,9 @@ class Page(HTMLParser):
         self.fetched += [given[name] for name in _LOADS.get(tag, ()) if name in given]
 
 
+@cache
 def pages_of(site: Path) -> dict[Path, Page]:
-    """All pages of a site by their paths."""
+    """All pages of a site by their paths; the site stays as it is."""
     return {path: Page(path) for path in sorted(site.rglob("*.html"))}
 
 
