@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil
 
 from hypothesis import strategies as st
@@ -34,6 +35,7 @@ from nestmap.model import (
     Unrolling,
     layer_from_equation,
 )
+from tests.single_values import BOOLEANS, among, between, either, numbers
 
 MOST_MACS = 2**17
 """Layers stay this small: the reference needs memory and time in proportion to the cycles."""
@@ -91,27 +93,32 @@ FORMS = (
 )
 
 
+ENERGIES = st.integers(0, 900_000).map(lambda thousandths: thousandths / 1000)
+ARRAY_SIZES = st.lists(st.integers(1, 9), min_size=1, max_size=4)
+INPUT_ORDERS = st.permutations(INPUTS)
+
+
 @st.composite
 def layers(draw: st.DrawFn, most_macs: int = MOST_MACS) -> Layer:
     """Layers of all forms, with at most ``most_macs`` multiply-accumulates."""
-    form = draw(st.sampled_from(FORMS))
+    form = draw(among(FORMS))
     sizes = draw(loop_sizes(form.dimensions.split(), most_macs))
     relations: list[str] = []
     axes: dict[str, tuple[int | None, tuple[int, int]]] = {}
-    all_known = draw(st.booleans())
+    all_known = draw(BOOLEANS)
     for name, a, b in form.axes:
-        stride, dilation = draw(st.integers(1, 4)), draw(st.integers(1, 3))
+        stride, dilation = draw(between(1, 4)), draw(between(1, 3))
         relations.append(f"{name.lower()}={stride}*{a.lower()}+{dilation}*{b.lower()}")
         reached = 1 + stride * (sizes[a] - 1) + dilation * (sizes[b] - 1)
         whole = (sizes[a], sizes[b])
         values = AffineIndex(
             terms=(Term(dimension=a, coefficient=stride), Term(dimension=b, coefficient=dilation))
         ).touched(whole, whole)
-        padding = (draw(st.integers(0, min(2, values - 1))), 0)
-        skipped = draw(st.integers(0, stride - 1)) if all_known else 0
+        padding = (draw(between(0, min(2, values - 1))), 0)
+        skipped = draw(between(0, stride - 1)) if all_known else 0
         length = reached - padding[0] + skipped if all_known else None
         axes[name] = (length, padding)
-    final = draw(st.sampled_from((4, 8, 16, 32)))
+    final = draw(among((4, 8, 16, 32)))
     return layer_from_equation(
         form.equation,
         sizes,
@@ -119,11 +126,11 @@ def layers(draw: st.DrawFn, most_macs: int = MOST_MACS) -> Layer:
         operator=form.operator,
         relations=relations,
         precision={
-            "W": draw(st.sampled_from((1, 4, 8, 16))),
-            "I": draw(st.sampled_from((4, 8, 16))),
+            "W": draw(among((1, 4, 8, 16))),
+            "I": draw(among((4, 8, 16))),
             "O": final,
         },
-        partial_precision=max(final, draw(st.sampled_from((8, 16, 24, 32)))),
+        partial_precision=max(final, draw(among((8, 16, 24, 32)))),
         axes=axes,
     )
 
@@ -134,7 +141,7 @@ def loop_sizes(draw: st.DrawFn, dimensions: Sequence[str], most: int) -> dict[st
     sizes, room = dict.fromkeys(dimensions, 1), most
     for dimension in draw(st.permutations(dimensions)):
         highest = min(room, 7 if dimension.startswith("F") else 64)
-        sizes[dimension] = draw(st.integers(1, highest))
+        sizes[dimension] = draw(between(1, highest))
         room //= sizes[dimension]
     return sizes
 
@@ -142,13 +149,13 @@ def loop_sizes(draw: st.DrawFn, dimensions: Sequence[str], most: int) -> dict[st
 @st.composite
 def accelerators(draw: st.DrawFn) -> Accelerator:
     """1 to 4 array dimensions; 1 to 5 memories, shared or not, some levels missing for some."""
-    sizes = draw(st.lists(st.integers(1, 9), min_size=1, max_size=4))
+    sizes = draw(ARRAY_SIZES)
     sides = tuple(ArraySide(name=f"D{i}", size=n) for i, n in enumerate(sizes, start=1))
     names = [side.name for side in sides]
     array = OperationalArray(
         sides=sides,
         unit_energy=draw(energies()),
-        unit_area=draw(st.sampled_from((0.0, 0.5, 1.0))),
+        unit_area=draw(among((0.0, 0.5, 1.0))),
         systolic_dimensions=draw(subsets(names)),
     )
     return Accelerator(name="machine", array=array, memories=draw(hierarchies(names)))
@@ -160,18 +167,18 @@ def hierarchies(draw: st.DrawFn, names: Sequence[str]) -> tuple[MemoryLevel, ...
     holders = draw(st.lists(subsets(MEMORY_OPERANDS, at_least=1), max_size=4))
     missing = tuple(x for x in MEMORY_OPERANDS if not any(x in operands for operands in holders))
     # Mostly one memory holds everything, as DRAM does; sometimes operands never meet.
-    top = draw(st.sampled_from((MEMORY_OPERANDS, MEMORY_OPERANDS, missing)))
+    top = draw(among((MEMORY_OPERANDS, MEMORY_OPERANDS, missing)))
     if top:
         holders.append(top)
     served: dict[str, set[str]] = {x: set() for x in MEMORY_OPERANDS}
     levels: list[MemoryLevel] = []
     for number, operands in enumerate(holders):
-        is_top = number == len(holders) - 1 and draw(st.integers(0, 4)) > 0
+        is_top = number == len(holders) - 1 and draw(between(0, 4)) > 0
         here = set(names) if is_top else set(draw(subsets(names)))
         here = here.union(*(served[x] for x in operands))
         for x in operands:
             served[x] = here
-        size = draw(st.sampled_from(TOP_SIZES if number == len(holders) - 1 else INNER_SIZES))
+        size = draw(among(TOP_SIZES if number == len(holders) - 1 else INNER_SIZES))
         levels.append(draw(memory_levels(f"m{number}", operands, sorted(here), size)))
     return tuple(levels)
 
@@ -186,9 +193,9 @@ def memory_levels(
         size=size,
         read_energy=draw(energies()),
         write_energy=draw(energies()),
-        area=draw(st.sampled_from((0.0, 0.25, 3.0))),
+        area=draw(among((0.0, 0.25, 3.0))),
         ports=draw(port_lists(operands)),
-        double_buffered=draw(st.sampled_from((False, False, False, True))),
+        double_buffered=draw(among((False, False, False, True))),
     )
     return MemoryLevel(instance=instance, operands=tuple(operands), served_dimensions=tuple(served))
 
@@ -200,23 +207,23 @@ def port_lists(draw: st.DrawFn, operands: Sequence[str]) -> tuple[MemoryPort, ..
     uses = [
         PortUse(operand=x, movement=movement) for x in operands for movement in needed[x == OUTPUT]
     ]
-    splits_kinds = draw(st.booleans())
-    number = draw(st.integers(1, 4))
+    splits_kinds = draw(BOOLEANS)
+    number = draw(between(1, 4))
     groups: dict[tuple[PortKind, int], list[PortUse]] = {}
     for use in uses:
         kind = PortKind.READ_WRITE
         if splits_kinds:
             kind = PortKind.READ if use.movement.reads else PortKind.WRITE
-        groups.setdefault((kind, draw(st.integers(1, number))), []).append(use)
+        groups.setdefault((kind, draw(between(1, number))), []).append(use)
     ports: list[MemoryPort] = []
     for (kind, i), allocation in sorted(groups.items()):
-        low = draw(st.sampled_from((1, 8, 12, 16, 32, 64)) | st.integers(1, 64))
+        low = draw(either((1, 8, 12, 16, 32, 64), 1, 64))
         ports.append(
             MemoryPort(
                 name=f"{PORT_PREFIXES[kind]}_port_{i}",
                 kind=kind,
                 width_min=low,
-                width_max=draw(st.sampled_from((low, 2 * low, 8 * low)) | st.integers(low, 512)),
+                width_max=draw(either((low, 2 * low, 8 * low), low, 512)),
                 allocation=tuple(allocation),
             )
         )
@@ -225,12 +232,17 @@ def port_lists(draw: st.DrawFn, operands: Sequence[str]) -> tuple[MemoryPort, ..
 
 def energies() -> st.SearchStrategy[float]:
     """Energies in pJ with three decimals, as tables have them; zero among them."""
-    return st.integers(0, 900_000).map(lambda thousandths: thousandths / 1000)
+    return ENERGIES
 
 
 def subsets(names: Sequence[str], at_least: int = 0) -> st.SearchStrategy[tuple[str, ...]]:
     """Some of the names, in their order."""
-    chosen = st.sets(st.sampled_from(list(names)), min_size=at_least)
+    return _subsets(tuple(names), at_least)
+
+
+@lru_cache(maxsize=256)
+def _subsets(names: tuple[str, ...], at_least: int) -> st.SearchStrategy[tuple[str, ...]]:
+    chosen = st.sets(st.sampled_from(names), min_size=at_least)
     return chosen.map(lambda some: tuple(name for name in names if name in some))
 
 
@@ -238,12 +250,12 @@ def subsets(names: Sequence[str], at_least: int = 0) -> st.SearchStrategy[tuple[
 def mapping_problems(draw: st.DrawFn, most_macs: int = MOST_MACS) -> MappingProblem:
     """A layer on an accelerator; either input travels as ``I1``."""
     layer = draw(layers(most_macs))
-    chosen = draw(st.permutations(INPUTS))
+    chosen = draw(INPUT_ORDERS)
     links = tuple(
         OperandLink(operand=operand.name, memory_operand=memory_operand)
         for operand, memory_operand in zip(layer.inputs, chosen, strict=False)
     )
-    constraints = LayerConstraints(links=links if draw(st.booleans()) else ())
+    constraints = LayerConstraints(links=links if draw(BOOLEANS) else ())
     return MappingProblem(layer=layer, accelerator=draw(accelerators()), constraints=constraints)
 
 
@@ -260,8 +272,8 @@ def unrolled_problems(draw: st.DrawFn, problem: MappingProblem) -> SpatialProble
     unrollings: list[Unrolling] = []
     for name, units in problem.accelerator.array.sizes.items():
         room, loops = units, list[Loop]()
-        for dimension in draw(st.lists(st.sampled_from(list(left)), max_size=2, unique=True)):
-            factor = draw(st.integers(1, min(room, left[dimension])))
+        for dimension in draw(st.lists(among(tuple(left)), max_size=2, unique=True)):
+            factor = draw(between(1, min(room, left[dimension])))
             room //= factor
             left[dimension] //= factor
             loops.append(Loop(dimension=dimension, size=factor))
@@ -294,7 +306,7 @@ def cut_positions(
 ) -> tuple[int, ...]:
     """Ascending cut positions for the operand's levels, the top one at the end."""
     below = len(spatial.problem.levels(operand)) - 1
-    inner = draw(st.lists(st.integers(0, loops), min_size=below, max_size=below))
+    inner = draw(numbers(loops, below))
     return (*sorted(inner), loops)
 
 
@@ -303,9 +315,9 @@ def factorings(draw: st.DrawFn, number: int) -> tuple[int, ...]:
     """Factors above 1 with the given product: primes, some of them multiplied together."""
     factors: list[int] = []
     for prime in primes(number):
-        joins = draw(st.booleans())
+        joins = draw(BOOLEANS)
         if factors and joins:
-            factors[draw(st.integers(0, len(factors) - 1))] *= prime
+            factors[draw(between(0, len(factors) - 1))] *= prime
         else:
             factors.append(prime)
     return tuple(factors)

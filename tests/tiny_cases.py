@@ -22,6 +22,7 @@ from nestmap.model import (
     Unrolling,
     layer_from_equation,
 )
+from tests.single_values import BOOLEANS, among
 from tests.strategies import Case, subsets, temporal_mappings
 
 BITS = 8
@@ -52,8 +53,8 @@ def memory(name: str, operands: tuple[str, ...], served: tuple[str, ...]) -> Mem
 @st.composite
 def tiny_cases(draw: st.DrawFn) -> Case:
     """Layers of a few hundred operations, every element as wide as every port."""
-    equation, dimensions = draw(st.sampled_from(EQUATIONS))
-    sizes = {d: draw(st.sampled_from((1, 2, 3, 4, 6))) for d in dimensions.split()}
+    equation, dimensions = draw(among(EQUATIONS))
+    sizes = {d: draw(among((1, 2, 3, 4, 6))) for d in dimensions.split()}
     layer = layer_from_equation(
         equation,
         sizes,
@@ -70,13 +71,13 @@ def tiny_cases(draw: st.DrawFn) -> Case:
         for x in draw(subsets(("I1", "I2", OUTPUT)))
     ]
     everything = ("I1", "I2", OUTPUT)
-    buffers = [memory("buffer", everything, names)] if draw(st.booleans()) else []
+    buffers = [memory("buffer", everything, names)] if draw(BOOLEANS) else []
     memories = (*registers, *buffers, memory("dram", everything, names))
     left, unrollings = dict(sizes), list[Unrolling]()
     for name in names:
-        dimension = draw(st.sampled_from(list(sizes)))
+        dimension = draw(among(tuple(sizes)))
         divisors = [n for n in range(1, left[dimension] + 1) if left[dimension] % n == 0]
-        factor = draw(st.sampled_from(divisors))
+        factor = draw(among(tuple(divisors)))
         left[dimension] //= factor
         unrollings.append(
             Unrolling(array_dimension=name, loops=(Loop(dimension=dimension, size=factor),))

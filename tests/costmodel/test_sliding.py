@@ -17,6 +17,7 @@ from nestmap.search import loma
 from nestmap.search.spatial.lower_bounds import lower_bounds
 from tests.costmodel.machines import convolution, machine, mapped, memory, ordered
 from tests.simulator import simulate
+from tests.single_values import among, between
 from tests.strategies import Case, evaluated_cases, subsets, temporal_mappings
 from tests.sweeps import some_of
 from tests.tiny_cases import BITS
@@ -45,13 +46,13 @@ def with_reuse(case: Case, names: tuple[str, ...]) -> Case:
 @st.composite
 def windows(draw: st.DrawFn) -> Case:
     """A tiny convolution along one axis or two, in which some memories reuse windows."""
-    axes = draw(st.sampled_from(("X", "XY")))
-    sizes = {d: draw(st.sampled_from((1, 2, 3))) for d in "KC"}
+    axes = draw(among(("X", "XY")))
+    sizes = {d: draw(among((1, 2, 3))) for d in "KC"}
     relations: list[str] = []
     for axis in axes:
-        sizes[f"O{axis}"] = draw(st.sampled_from((1, 2, 3, 4, 6)))
-        sizes[f"F{axis}"] = draw(st.sampled_from((1, 2, 3, 4)))
-        stride, dilation = draw(st.sampled_from(((1, 1), (1, 1), (2, 1), (3, 1), (1, 2), (3, 2))))
+        sizes[f"O{axis}"] = draw(among((1, 2, 3, 4, 6)))
+        sizes[f"F{axis}"] = draw(among((1, 2, 3, 4)))
+        stride, dilation = draw(among(((1, 1), (1, 1), (2, 1), (3, 1), (1, 2), (3, 2))))
         low = axis.lower()
         relations.append(f"i{low}={stride}*o{low}+{dilation}*f{low}")
     out, kernel, inner = ("".join(f"[{x}{a.lower()}]" for a in axes) for x in "ofi")
@@ -65,11 +66,11 @@ def windows(draw: st.DrawFn) -> Case:
     )
     everything = ("I1", "I2", "O")
     memories = (
-        *(word_memory(f"m{i}", ("I1",), ("D1",)) for i in range(draw(st.integers(1, 2)))),
+        *(word_memory(f"m{i}", ("I1",), ("D1",)) for i in range(draw(between(1, 2)))),
         word_memory("top", everything, ("D1",)),
     )
     plain = machine(*memories, sides={"D1": 6})
-    dimension = draw(st.sampled_from(list(sizes)))
+    dimension = draw(among(tuple(sizes)))
     factor = draw(st.sampled_from([n for n in range(1, 7) if sizes[dimension] % n == 0]))
     spatial = mapped(layer, plain, {"D1": f"{dimension} {factor}"})
     return Case(spatial, draw(temporal_mappings(spatial)))
