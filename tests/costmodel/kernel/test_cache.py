@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -45,6 +46,9 @@ Path.home = nowhere
 """
 
 
+CACHED = Path(".cache", "nestmap", "kernels")
+
+
 class Output(NamedTuple):
     """What a program prints: whether the kernel was compiled before and after; the error output."""
 
@@ -76,13 +80,26 @@ class Places(NamedTuple):
         return Output(ended.stdout.split(), ended.stderr.splitlines())
 
 
-@pytest.fixture
-def places(tmp_path: Path) -> Places:
+def places_in(folder: Path) -> Places:
     """A home that can be written."""
-    home, temporary = tmp_path / "home", tmp_path / "temporary"
+    home, temporary = folder / "home", folder / "temporary"
     home.mkdir()
     temporary.mkdir()
     return Places(home, temporary)
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    """A home that can be written."""
+    return places_in(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def kernels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a home in which the kernel is cached."""
+    places = places_in(tmp_path_factory.mktemp("cached"))
+    places.run()
+    return places.home / CACHED
 
 
 @pytest.fixture
@@ -155,8 +172,10 @@ def test_a_full_disk_and_no_temporary_folder_are_said_once(places: Places) -> No
     assert line.endswith("(No space left on device); compiled kernels are not cached")
 
 
-def test_a_temporary_folder_that_others_may_write_is_not_used(no_home: Places) -> None:
-    no_home.run()
+def test_a_temporary_folder_that_others_may_write_is_not_used(
+    no_home: Places, kernels: Path
+) -> None:
+    shutil.copytree(kernels, no_home.fallback)
     no_home.fallback.chmod(0o777)
     output = no_home.run()
     assert output.compiled == ["False", "False"]
@@ -173,8 +192,8 @@ def test_a_temporary_folder_that_is_a_link_is_not_used(no_home: Places, tmp_path
 
 
 @pytest.mark.parametrize("left", [0, 100])
-def test_a_file_that_broke_off_is_compiled_again(places: Places, left: int) -> None:
-    places.run()
+def test_a_file_that_broke_off_is_compiled_again(places: Places, kernels: Path, left: int) -> None:
+    shutil.copytree(kernels, places.home / CACHED)
     for file in places.home.rglob("*.kernel"):
         os.truncate(file, left)
     assert places.run().errors == []

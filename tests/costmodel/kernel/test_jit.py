@@ -104,10 +104,19 @@ print(is_compiled(distinct_values))
 """
 
 
-def test_what_was_compiled_is_found_again(tmp_path: Path) -> None:
-    fresh = {"XDG_CACHE_HOME": str(tmp_path), "NUMBA_CACHE_DIR": ""}
-    assert run(["-c", COMPILE], fresh).split() == ["False", "True"]
-    assert run(["-c", COMPILE], fresh).split() == ["True", "True"]
+@pytest.fixture(scope="module")
+def first_and_second(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
+    """What the program prints where nothing is cached, and what it does then; with Numba or not."""
+    folder = tmp_path_factory.mktemp("caches")
+    fresh = {"XDG_CACHE_HOME": str(folder), "NUMBA_CACHE_DIR": ""}
+    program = f"{COMPILE}\nimport sys; print('numba' in sys.modules)"
+    return [run(["-c", program], fresh).split() for _ in range(2)]
+
+
+def test_what_was_compiled_is_found_again(first_and_second: list[list[str]]) -> None:
+    first, second = first_and_second
+    assert first[:2] == ["False", "True"]
+    assert second[:2] == ["True", "True"]
 
 
 CALLEE = """
@@ -132,10 +141,8 @@ def test_a_kernel_is_cached_only_where_python_calls_it(tmp_path: Path) -> None:
     run(["-c", program], fresh)
 
 
-def test_what_was_compiled_is_called_without_numba(tmp_path: Path) -> None:
-    fresh = {"XDG_CACHE_HOME": str(tmp_path), "NUMBA_CACHE_DIR": ""}
-    program = f"{COMPILE}\nimport sys; print('numba' in sys.modules)"
-    assert [run(["-c", program], fresh).split()[-1] for _ in range(2)] == ["True", "False"]
+def test_what_was_compiled_is_called_without_numba(first_and_second: list[list[str]]) -> None:
+    assert [printed[-1] for printed in first_and_second] == ["True", "False"]
 
 
 def test_declaring_kernels_does_not_import_numba() -> None:
@@ -191,17 +198,25 @@ print(kernel_digest(outer))
 """
 
 
+def digest_with(inner: str, folder: Path) -> str:
+    """The digest of a kernel that calls another one with this text."""
+    (folder / "outer_kernel.py").write_text(OUTER)
+    (folder / "inner_kernel.py").write_text(inner)
+    program = f"import sys; sys.path.insert(0, {str(folder)!r}); import outer_kernel"
+    return run(["-c", program], {"PYTHONDONTWRITEBYTECODE": "1"})
+
+
+@pytest.fixture(scope="module")
+def digest(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The digest before a change."""
+    return digest_with(INNER, tmp_path_factory.mktemp("before"))
+
+
 @pytest.mark.parametrize(
     ("before", "after", "same"),
     [("", "", True), ("x + 1", "x + 2", False), ("SIZE = 3", "SIZE = 4", False)],
 )
 def test_a_change_of_an_inner_kernel_or_a_constant_gives_another_folder(
-    tmp_path: Path, before: str, after: str, same: bool
+    tmp_path: Path, digest: str, before: str, after: str, same: bool
 ) -> None:
-    (tmp_path / "outer_kernel.py").write_text(OUTER)
-    command = ["-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import outer_kernel"]
-    digests: list[str] = []
-    for text in (INNER, INNER.replace(before, after)):
-        (tmp_path / "inner_kernel.py").write_text(text)
-        digests.append(run(command, {"PYTHONDONTWRITEBYTECODE": "1"}))
-    assert (digests[0] == digests[1]) is same
+    assert (digest_with(INNER.replace(before, after), tmp_path) == digest) is same
