@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,7 +41,7 @@ class Files:
     def parsed(self, format_: Format, tree: Tree) -> Model | InputError:
         """What a file with these values describes, or what is wrong with it."""
         file = self._folder / format_.example.name
-        file.write_text(yaml.safe_dump(tree, sort_keys=False))
+        file.write_text(yaml.dump(tree, Dumper=yaml.CSafeDumper, sort_keys=False))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", InputWarning)  # other parts may name what is changed
             try:
@@ -49,8 +50,9 @@ class Files:
                 return error
 
 
+@cache
 def example(format_: Format) -> Tree:
-    """The values of the example of a format."""
+    """The values of the example of a format; who changes them changes a copy."""
     tree: Tree = yaml.safe_load(format_.example.read_text())
     return tree
 
