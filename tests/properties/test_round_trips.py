@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
+from functools import cache
 from hashlib import sha256
 from typing import Final, cast
 
@@ -246,6 +247,12 @@ Cores = tuple[
 """What has to do with several cores."""
 
 
+@cache
+def bundled(name: str) -> MultiCoreAccelerator:
+    """A bundled machine of several cores."""
+    return read_multicore(name)
+
+
 @st.composite
 def several_cores(draw: st.DrawFn) -> Cores:
     """A network on a bundled machine, what it is split into, and allocations of it."""
@@ -260,7 +267,7 @@ def several_cores(draw: st.DrawFn) -> Cores:
     )
     options = SplitOptions(hints=(tuple(hints),))
     split = split_workload(workload, options, lambda node: True, lambda nest: None)
-    machine = read_multicore(draw(st.sampled_from(["quad_hetero", "dual_shared"])))
+    machine = bundled(draw(st.sampled_from(["quad_hetero", "dual_shared"])))
     problem = StreamProblem(
         workload=workload, accelerator=machine, mapping=CoreMapping(entries=(allocation,))
     )
