@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from nestmap.model import MappingProblem, SpatialProblem
 from nestmap.pipeline.frontend.read.accelerator import read_accelerator
 from nestmap.pipeline.frontend.read.mapping import read_mapping
@@ -23,11 +25,12 @@ def bundled_layer(network: str, accelerator: str, name: str) -> SpatialProblem:
     return layers[name]
 
 
-def _all_layers(network: str, accelerator: str) -> list[SpatialProblem]:
+@cache
+def _all_layers(network: str, accelerator: str) -> tuple[SpatialProblem, ...]:
     constraints = read_mapping(None, for_accelerator=accelerator)
     machine = read_accelerator(accelerator)
     convert = SpatialMappingConversionStage()
-    return [
+    return tuple(
         convert(MappingProblem(layer=layer, accelerator=machine, constraints=constraints.of(layer)))
         for layer in read_workload(network).layers
-    ]
+    )
