@@ -25,7 +25,6 @@ from nestmap.pipeline.explore.explanation import explain
 from nestmap.pipeline.explore.recorded_problem import recorded_problem
 from nestmap.pipeline.format.mappings import spatial_text
 from nestmap.pipeline.format.numbers import cycles
-from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.render.text.explanation_reasons import matters
 from nestmap.search import loma
 from tests.costmodel.sample import problems
@@ -167,8 +166,8 @@ def test_the_text_tells_them(case: Case) -> None:
 
 
 def test_another_spatial_mapping_leads_the_advice() -> None:
-    """The mapping bundled with tpu_like unrolls the 3 channels of the first layer over 32 rows."""
-    layer = read_workload("light:resnet50").layers[0].anonymous
+    """The mapping bundled with tpu_like unrolls the 3 channels of a first layer over 32 rows."""
+    layer = nestmap.conv2d("first", (1, 3, 56, 56), (64, 3, 7, 7), stride=2, padding=3).anonymous
     found = nestmap.explore(layer, "tpu_like", search="loma")
     (result,) = found.layers
     spatial = recorded_problem(read_network(layer, "tpu_like"), result.cme)
