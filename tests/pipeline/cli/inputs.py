@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final, final
 
 from typer.testing import CliRunner
 
 from nestmap.pipeline.cli.commands import command_line
+from nestmap.pipeline.cli.options.common import DEFAULT_STORE
 
 # Two units along K. What collects their outputs has room for two finished sums (8 bit) and not for
 # partial ones (16 bit), so that only orders fit in which the units finish their sums (C innermost).
@@ -133,6 +137,33 @@ def run(*arguments: str) -> Ended:
     """Runs the command line in this process."""
     result = CliRunner().invoke(command_line(arguments), list(arguments))
     return Ended(result.exit_code, result.stdout, result.stderr)
+
+
+def explored(inputs: Inputs, *options: str) -> Ended:
+    """The exploration of the files, recorded in the usual store in the current folder.
+
+    Where there is no store yet, it is a copy of what an earlier test has recorded of equal files
+    with the same options, which write no other file.
+    """
+    if DEFAULT_STORE.exists():
+        ended = run(*inputs.explore, *options)
+        assert ended.code == 0, ended.err
+        return ended
+    files = [Path(x) for x in (inputs.machine, inputs.mapping, inputs.network)]
+    ended, stored = _explored(tuple((x.name, x.read_text()) for x in files), options)
+    DEFAULT_STORE.write_bytes(stored)
+    return ended
+
+
+@lru_cache
+def _explored(texts: tuple[tuple[str, str], ...], options: tuple[str, ...]) -> tuple[Ended, bytes]:
+    """How the exploration of these files ends, and its store."""
+    with TemporaryDirectory() as folder, contextlib.chdir(folder):
+        for name, text in texts:
+            Path(name).write_text(text)
+        ended = run(*Inputs(Path(folder)).explore, *options)
+        assert ended.code == 0, ended.err
+        return ended, DEFAULT_STORE.read_bytes()
 
 
 def program(setup: str = "") -> list[str]:

@@ -11,7 +11,7 @@ import pytest
 from nestmap.pipeline.explore.explanation import Explanation, explain
 from nestmap.pipeline.explore.recorded_problem import recorded_problem
 from nestmap.store import Store
-from tests.pipeline.cli.inputs import LAYER, MACHINE, Inputs, run, run_process
+from tests.pipeline.cli.inputs import LAYER, MACHINE, Inputs, explored, run, run_process
 from tests.pipeline.render.text.read_explanation import figure, loops, part
 
 STORE = Path("nestmap.duckdb")
@@ -19,12 +19,6 @@ LEAKING = (
     MACHINE.replace("unit_energy: 0.5,", "unit_energy: 0.5, clock_period: 1.25,")
     .replace("r_cost: 10", "leakage: 2.5\n    r_cost: 10")
 )  # fmt: skip
-
-
-def explored(inputs: Inputs, *options: str) -> None:
-    """A run to explain."""
-    ended = run(*inputs.explore, *options)
-    assert ended.code == 0, ended.err
 
 
 def expected(layer: str) -> Explanation:

@@ -7,16 +7,10 @@ from pathlib import Path
 import pytest
 
 from nestmap.store import Store
-from tests.pipeline.cli.inputs import Inputs, run, run_process
+from tests.pipeline.cli.inputs import Inputs, explored, run, run_process
 from tests.pipeline.pages.report.dom import captioned, read
 
 STORE = Path("nestmap.duckdb")
-
-
-def explored(inputs: Inputs, *options: str) -> None:
-    """A run to report."""
-    ended = run(*inputs.explore, *options)
-    assert ended.code == 0, ended.err
 
 
 def test_a_report(inputs: Inputs) -> None:

@@ -11,7 +11,7 @@ from nestmap.model import InfeasibleError
 from nestmap.pipeline.explore.api import explore_network, read_network
 from nestmap.store import RunRecord, Store
 from tests.loma import LOMA_PLAN
-from tests.pipeline.cli.inputs import MACHINE, Ended, Inputs, run
+from tests.pipeline.cli.inputs import MACHINE, Inputs, explored, run
 
 STORE = Path("nestmap.duckdb")
 
@@ -24,13 +24,6 @@ def changed(name: str, *changes: tuple[str, str]) -> str:
         text = text.replace(old, new)
     Path(name).write_text(text)
     return name
-
-
-def explored(inputs: Inputs, *options: str) -> Ended:
-    """The run to reprice."""
-    ended = run(*inputs.explore, *options)
-    assert ended.code == 0, ended.err
-    return ended
 
 
 def runs() -> tuple[RunRecord, ...]:
@@ -50,7 +43,7 @@ def dearer(inputs: Inputs) -> str:
 def test_energies_are_those_of_evaluating_the_mappings_again(
     inputs: Inputs, dearer: str, options: tuple[str, ...]
 ) -> None:
-    explored(inputs, *options, "--save-mapping", "found.yaml")
+    assert run(*inputs.explore, *options, "--save-mapping", "found.yaml").code == 0
     replayed = run(
         "evaluate", inputs.network, "-a", dearer, "--mapping-file", "found.yaml", "--json", "a.json"
     )
