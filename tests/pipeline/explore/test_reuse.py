@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import pytest
 
@@ -55,35 +56,63 @@ def front_of(kind: Kind, store: Store | None) -> NetworkFront:
     return explore_front(kind.network, kind.plan, store=store).front
 
 
+@lru_cache
+def total_alone(name: str) -> NetworkEvaluation:
+    """The total without a store."""
+    return total_of(KINDS[name], None)
+
+
+@lru_cache
+def front_alone(name: str) -> NetworkFront:
+    """The front without a store."""
+    return front_of(KINDS[name], None)
+
+
+class Fronted(NamedTuple):
+    """A kind of exploration by its name, a store in which its front was found, and this."""
+
+    name: str
+    store: Store
+    front: NetworkFront
+
+
+@pytest.fixture(scope="module")
+def fronted(request: pytest.FixtureRequest) -> Iterator[Fronted]:
+    """What the tests of a front share: none of them may compute what adds to the store."""
+    name: str = request.param
+    with Store.open(None) as opened:
+        yield Fronted(name, opened, front_of(KINDS[name], opened))
+
+
 @pytest.mark.parametrize("name", KINDS)
 def test_the_second_exploration_computes_nothing(
     name: str, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kind = KINDS[name]
-    alone, first = total_of(kind, None), total_of(kind, store)
+    alone, first = total_alone(name), total_of(kind, store)
     forbid(monkeypatch, *SEARCHING, COSTING)
     assert total_of(kind, store) == first == alone
 
 
-@pytest.mark.parametrize("name", FRONTS)
+@pytest.mark.parametrize("fronted", FRONTS, indirect=True)
 def test_the_second_front_computes_nothing(
-    name: str, store: Store, monkeypatch: pytest.MonkeyPatch
+    fronted: Fronted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kind = KINDS[name]
-    alone, first = front_of(kind, None), front_of(kind, store)
+    name, store, first = fronted
+    alone = front_alone(name)
     forbid(monkeypatch, *SEARCHING, COSTING)
-    assert front_of(kind, store) == first == alone
+    assert front_of(KINDS[name], store) == first == alone
 
 
-@pytest.mark.parametrize("name", SHARING)
+@pytest.mark.parametrize("fronted", SHARING, indirect=True)
 def test_fronts_and_the_best_share_their_searches(
-    name: str, store: Store, monkeypatch: pytest.MonkeyPatch
+    fronted: Fronted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kind = KINDS[name]
-    best, front = total_of(kind, None), front_of(kind, None)
-    assert front_of(kind, store) == front
+    name, store, first = fronted
+    best, front = total_alone(name), front_alone(name)
+    assert first == front
     forbid(monkeypatch, *SEARCHING)
-    assert total_of(kind, store) == best
+    assert total_of(KINDS[name], store) == best
 
 
 def test_what_it_forbids_is_what_computes(monkeypatch: pytest.MonkeyPatch) -> None:
