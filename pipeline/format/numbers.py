@@ -151,6 +151,8 @@ def capacity(bits: int) -> str:
 
 def printable(text: str) -> str:
     """The text with control characters and line breaks escaped."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 

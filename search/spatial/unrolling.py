@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import combinations
 
 from nestmap.model import Accelerator, Loop, MappingProblem, MemoryLevel, Movement, Relevance
@@ -102,6 +103,7 @@ def _side_by_side(
             yield (Loop(dimension=dimension, size=factor), *rest)
 
 
-def divisors(number: int) -> list[int]:
+@lru_cache
+def divisors(number: int) -> tuple[int, ...]:
     """All divisors but 1, ascending."""
-    return [d for d in range(2, number + 1) if number % d == 0]
+    return tuple(d for d in range(2, number + 1) if number % d == 0)

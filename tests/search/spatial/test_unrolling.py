@@ -80,9 +80,9 @@ def test_limits_are_those_of_layer_array_and_ports(problem: MappingProblem) -> N
 
 
 @pytest.mark.parametrize(
-    ("number", "expected"), [(1, []), (7, [7]), (12, [2, 3, 4, 6, 12]), (16, [2, 4, 8, 16])]
+    ("number", "expected"), [(1, ()), (7, (7,)), (12, (2, 3, 4, 6, 12)), (16, (2, 4, 8, 16))]
 )
-def test_divisors(number: int, expected: list[int]) -> None:
+def test_divisors(number: int, expected: tuple[int, ...]) -> None:
     assert divisors(number) == expected
 
 
