@@ -1,12 +1,14 @@
-"""Layers on bundled accelerators: a fixed sample of problems."""
+"""Bundled networks, and layers on bundled accelerators: a fixed sample of problems."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final, NamedTuple
 
-from nestmap.model import Layer, SpatialProblem, layer_from_equation
+from nestmap.model import Layer, SpatialProblem, Workload, layer_from_equation
 from nestmap.pipeline.frontend.read.accelerator import read_accelerator
+from nestmap.pipeline.frontend.read.workload import read_workload
 from tests.costmodel.machines import mapped
 
 
@@ -70,3 +72,9 @@ def problem(layer: Layer, name: str) -> SpatialProblem:
             "nothing but the accelerator has changed, VERSION stays."
         )
     return mapped(layer, accelerator, machine.unrolled)
+
+
+@lru_cache
+def bundled_network(name: str) -> Workload:
+    """A bundled network, read once."""
+    return read_workload(name)

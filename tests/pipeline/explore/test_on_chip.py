@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from nestmap.costmodel.evaluate import evaluate
-from nestmap.model import Accelerator, Layer, NetworkProblem, Workload, layer_from_equation
+from nestmap.model import (
+    Accelerator,
+    Layer,
+    NetworkEvaluation,
+    NetworkProblem,
+    Workload,
+    layer_from_equation,
+)
 from nestmap.model.base import copy_with
-from nestmap.pipeline.explore.api import explore, explore_network
+from nestmap.pipeline.explore.api import explore, explore_network, read_network
+from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.explore.replay import replay
 from nestmap.pipeline.frontend.yaml.mapping import parse_mapping
 from nestmap.pipeline.render.yaml.mapping import found_mapping, write_mapping
 from nestmap.store import Store
+from tests.bundled import bundled_network
 from tests.costmodel.machines import machine, memory
 from tests.loma import LOMA
 
@@ -112,22 +122,31 @@ def test_replayed_it_costs_exactly_the_same(tmp_path: Path) -> None:
 def test_bundled_networks_are_replayed_at_the_same_cost(
     network: str, machine: str, search: str, tmp_path: Path
 ) -> None:
+    workload = bundled_network(network)
     found = explore(
-        network,
+        workload,
         machine,
         search="salsa" if search == "salsa" else "loma",
         spatial_mappings=3,
         lpf_limit=3,
         keep_on_chip=True,
     )
-    whole = explore(network, machine, search="loma", spatial_mappings=3, lpf_limit=3)
+    whole = explored_anywhere(network, machine)
     write_mapping(tmp_path / "found.yaml", found.total)
-    again = replay(network, machine, tmp_path / "found.yaml")
+    again = replay(workload, machine, tmp_path / "found.yaml")
     assert [x.cme for x in again.layers] == [x.cme for x in found.layers]
     assert any(
         len(a.cme.levels) < len(b.cme.levels)
         for a, b in zip(found.layers, whole.layers, strict=True)
     )
+
+
+@lru_cache
+def explored_anywhere(network: str, machine: str) -> NetworkEvaluation:
+    """What a bundled network costs where data need not stay on chip."""
+    options = SearchOptions(search="loma", spatial_mappings=3, lpf_limit=3)
+    problem = read_network(bundled_network(network), machine)
+    return explore_network(problem, SearchPlan.of(options)).total
 
 
 def test_a_mapping_kept_on_chip_is_read_back_as_it_was_written(tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ from nestmap.pipeline.stages import (
 )
 from nestmap.search.parallel import available_workers
 from nestmap.store import Store
+from tests.bundled import bundled_network
 from tests.costmodel.machines import machine, matmul, memory
 from tests.loma import LOMA
 from tests.pipeline.networks import PROBLEM
@@ -145,7 +146,7 @@ def test_annealing_looks_for_the_objective_of_the_plan(objective: Objective) -> 
 def test_pruning_changes_no_result(network: str, machine: str, objective: Objective) -> None:
     whole, pruned = (
         explore(
-            network,
+            bundled_network(network),
             machine,
             MappingConstraints(),  # nothing fixed, so that there is something to choose
             search="loma",

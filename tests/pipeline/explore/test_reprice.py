@@ -38,6 +38,7 @@ from nestmap.pipeline.frontend.read.accelerator import read_accelerator
 from nestmap.pipeline.render.yaml.mapping import found_mapping
 from nestmap.search import best_of, loma
 from nestmap.search.spatial.weight_diagonal import weight_diagonal
+from tests.bundled import bundled_network
 from tests.costmodel.machines import convolution, machine, mapped, matmul, memory
 from tests.loma import LOMA, LOMA_PLAN
 from tests.search.cells import array_of_cells
@@ -125,8 +126,9 @@ def other_prices(before: Accelerator) -> Accelerator:
 def test_bundled_accelerators_are_repriced_as_replayed(name: str, keep_on_chip: bool) -> None:
     before = read_accelerator(name)
     after = other_prices(before)
+    network = bundled_network("light:alexnet")
     exploration = explore(
-        "light:alexnet",
+        network,
         name,
         search="loma",
         spatial_mappings=3,
@@ -135,7 +137,7 @@ def test_bundled_accelerators_are_repriced_as_replayed(name: str, keep_on_chip: 
         count_vector=True,
     )
     mapping = found_mapping(exploration.total)
-    again = copy_with(replay("light:alexnet", after, mapping), {"vector_counted": True})
+    again = copy_with(replay(network, after, mapping), {"vector_counted": True})
     result = reprice_results(exploration.total, before, after)
     assert [x.cme for x in result.layers] == [x.cme for x in again.layers]
     assert result.vector == again.vector

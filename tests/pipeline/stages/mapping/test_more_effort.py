@@ -26,12 +26,12 @@ from nestmap.pipeline.explore.plan import Rank, SearchPlan, best_stage, candidat
 from nestmap.pipeline.explore.size import exploration_size
 from nestmap.pipeline.frontend.bundled import accelerator_names
 from nestmap.pipeline.frontend.read.accelerator import read_accelerator
-from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.stages import AllSpatialMappingsStage, SpatialMappingGeneratorStage
 from nestmap.search import spatial_mappings
 from nestmap.search.spatial.lower_bounds import lower_bounds
 from nestmap.search.temporal.loma import loma_limits
 from nestmap.search.temporal.loop_factors import loop_factors
+from tests.bundled import bundled_network
 from tests.properties.variants import few_examples
 from tests.search.temporal.orderings import items
 from tests.strategies import mapping_problems
@@ -41,7 +41,7 @@ LOMA: Final = SearchOptions(lpf_limit=6, workers=1)
 
 
 def layer(network: str, name: str) -> Layer:
-    return next(x for x in read_workload(network).layers if x.name == name)
+    return next(x for x in bundled_network(network).layers if x.name == name)
 
 
 def least(problem: MappingProblem, options: SearchOptions) -> float:
@@ -74,7 +74,7 @@ def test_more_is_never_worse(problem: MappingProblem, objective: Objective) -> N
 def test_more_factors_never_take_more_cycles() -> None:
     """Those of the reference do here: see tests/properties/test_lpf_limit.py."""
     problem = MappingProblem(
-        layer=read_workload("light:alexnet").layers[6], accelerator=read_accelerator("tpu_like")
+        layer=bundled_network("light:alexnet").layers[6], accelerator=read_accelerator("tpu_like")
     )
     one = replace(LOMA, objective="latency", spatial_mappings=1)
     as_zigzag = [least(problem, replace(one, lpf_limit=n)) for n in (5, 6)]
@@ -113,7 +113,7 @@ def test_simple_and_bundled_mappings_are_always_tried(accelerator: str, mixed: b
 
 
 def problem_of(network: str, name: str, accelerator: str, mapping: str | None) -> MappingProblem:
-    problem = read_network(network, accelerator, mapping)
+    problem = read_network(bundled_network(network), accelerator, mapping)
     return MappingProblem(
         layer=layer(network, name),
         accelerator=problem.accelerator,
