@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import pytest
 
@@ -17,6 +17,13 @@ class _Named(Protocol):
     def stage_name(self) -> str: ...
 
 
+class RecordedStages(NamedTuple):
+    """The names of the stages that ran, and of those that the store has of the run."""
+
+    ran: frozenset[str]
+    named: frozenset[str]
+
+
 def watch_stages(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """The names of all stages that run from now on, whatever pipeline they are in."""
     ran: set[str] = set()
@@ -26,9 +33,9 @@ def watch_stages(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     return ran
 
 
-def stored_names(pipeline: str) -> set[str]:
+def stored_names(pipeline: str) -> frozenset[str]:
     """The names of all stages of a pipeline as a store keeps it."""
-    return set(_names(json.loads(pipeline)))
+    return frozenset(_names(json.loads(pipeline)))
 
 
 def _kinds(kind: type[object]) -> Iterator[type[object]]:

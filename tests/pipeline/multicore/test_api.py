@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
+from uuid import UUID
 
 import pytest
 
@@ -35,6 +38,21 @@ def _alone() -> StreamResult:
 @pytest.fixture(name="path")
 def _path(tmp_path: Path) -> Path:
     return tmp_path / "store.duckdb"
+
+
+class Kept(NamedTuple):
+    """A store, its only run, and what this one told."""
+
+    path: Path
+    run: UUID
+    seen: Watched
+
+
+@pytest.fixture(name="kept", scope="module")
+def _kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    """A run in a store, which tests only read."""
+    path, seen = tmp_path_factory.mktemp("kept") / "store.duckdb", Watched()
+    return Kept(path, stream_problem(job(), store=path, progress=seen).run, seen)
 
 
 def same(one: StreamResult, other: StreamResult) -> None:
@@ -89,8 +107,8 @@ def test_costs_are_searched_once(alone: StreamResult, path: Path) -> None:
     assert again.front == alone.front
 
 
-def test_what_is_kept_comes_back(alone: StreamResult, path: Path) -> None:
-    run = stream_problem(job(), store=path).run
+def test_what_is_kept_comes_back(alone: StreamResult, kept: Kept) -> None:
+    path, run, _ = kept
     with Store.open_read_only(path) as store:
         record = store.run(run)
         assert (record.kind, record.status) == (RunKind.STREAM, RunStatus.DONE)
@@ -104,8 +122,8 @@ def test_what_is_kept_comes_back(alone: StreamResult, path: Path) -> None:
     assert check_store(path).problems == ()
 
 
-def test_named_queries_say_what_the_schedule_says(alone: StreamResult, path: Path) -> None:
-    run = stream_problem(job(), store=path).run
+def test_named_queries_say_what_the_schedule_says(alone: StreamResult, kept: Kept) -> None:
+    path, run, _ = kept
     schedule, given = alone.schedule, {Parameter.RUN: run}
     with Store.open_read_only(path) as store:
         front = store.ask("stream_front", given)
@@ -148,10 +166,10 @@ def test_it_goes_on_after_the_last_generation(alone: StreamResult, path: Path, u
     assert check_store(path).problems == ()
 
 
-def test_runs_of_one_core_and_of_several_are_told_apart(path: Path) -> None:
-    run = stream_problem(job(), store=path).run
+def test_runs_of_one_core_and_of_several_are_told_apart(kept: Kept, path: Path) -> None:
+    shutil.copyfile(kept.path, path)
     with pytest.raises(StoreError, match="expected a single-core run"):
-        resume(run, path)
+        resume(kept.run, path)
 
 
 def test_constraints_give_a_bound(alone: StreamResult, path: Path) -> None:
@@ -225,9 +243,8 @@ def test_the_facade_reads_names_and_loops() -> None:
         stream(convolutions(), machine, plan=stream_plan(prefetch=["Q"]))
 
 
-def test_generations_are_read_as_they_were_written(path: Path) -> None:
-    seen = Watched()
-    run = stream_problem(job(), store=path, progress=seen).run
+def test_generations_are_read_as_they_were_written(kept: Kept) -> None:
+    path, run, seen = kept
     with Store.open_read_only(path) as store:
         rows = store.ask("stream_generations", {Parameter.RUN: run}).rows()
         assert [x["evaluations"] for x in rows] == [x.evaluations for x in seen.generations]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import pytest
 
 import nestmap
@@ -13,7 +15,7 @@ from nestmap.pipeline.multicore.plan import Engine, StreamPlan
 from nestmap.pipeline.multicore.run import StreamPorts
 from nestmap.store import Store
 from tests.pipeline.multicore.streams import PLAN, Watched, job, problem
-from tests.pipeline.stage_calls import stored_names, watch_stages
+from tests.pipeline.stage_calls import RecordedStages, stored_names, watch_stages
 from tests.store.streams import fill_stream
 
 PLANS = {
@@ -34,11 +36,13 @@ ALLOCATING = {
 }
 
 
-def described(plan: StreamPlan) -> set[str]:
-    """The stages that a store names for a plan."""
-    with Store.open(None) as store:
+@lru_cache
+def recorded(plan: StreamPlan) -> RecordedStages:
+    """The stages of a run of a plan."""
+    with pytest.MonkeyPatch.context() as patch, Store.open(None) as store:
+        ran = watch_stages(patch)
         run = stream_problem(job(plan), store=store).run
-        return stored_names(store.stream_info(run).pipeline)
+        return RecordedStages(frozenset(ran), stored_names(store.stream_info(run).pipeline))
 
 
 @pytest.mark.parametrize("engine", Engine)
@@ -59,16 +63,13 @@ def test_the_described_pipeline_finds_what_the_facade_finds(engine: Engine) -> N
 @pytest.mark.parametrize("engine", Engine)
 def test_the_record_names_the_stages_of_the_engine(engine: Engine) -> None:
     others = set[str]().union(*ALLOCATING.values())
-    named = described(copy_with(PLAN, {"engine": engine}))
+    _, named = recorded(copy_with(PLAN, {"engine": engine}))
     assert named & others == ALLOCATING[engine]
 
 
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
-def test_the_record_names_exactly_the_stages_that_run(
-    plan: StreamPlan, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ran = watch_stages(monkeypatch)
-    named = described(plan)
+def test_the_record_names_exactly_the_stages_that_run(plan: StreamPlan) -> None:
+    ran, named = recorded(plan)
     assert ran == named
 
 
