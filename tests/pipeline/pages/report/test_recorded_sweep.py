@@ -36,7 +36,7 @@ def _swept(path: Path) -> SweepResult:
     return nestmap.recorded_sweep(HOSTILE, path)
 
 
-@pytest.fixture(name="page")
+@pytest.fixture(name="page", scope="module")
 def _page(path: Path) -> Element:
     with Store.open_read_only(path) as store:
         return read(sweep_report(store, "last"))

@@ -10,8 +10,8 @@ import pytest
 import nestmap
 from nestmap import SweepResult
 from nestmap.model.design_space.objective import SweepObjective
+from nestmap.pipeline.pages.report.charts import sweep as chart_module
 from nestmap.pipeline.pages.report.charts import sweep_charts
-from nestmap.pipeline.pages.report.charts.sweep import MOST_LINES, MOST_POINTS
 from nestmap.pipeline.pages.report.sweep_page import sweep_body, sweep_document
 from tests.pipeline.cli.inputs import run
 from tests.pipeline.pages.report.charts.read import rows_of
@@ -96,13 +96,16 @@ def test_facts_and_columns_of_expressions_have_their_values(tmp_path: Path) -> N
     assert costs == [x.figure(found.space.objectives[1]) for x in found.front]
 
 
-def test_of_many_dominated_designs_some_are_drawn() -> None:
-    view = designs(3 * MOST_POINTS)
+def test_of_many_dominated_designs_some_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    points, lines = 1000, 150  # enough for a comma in the summary
+    monkeypatch.setattr(chart_module, "MOST_POINTS", points)
+    monkeypatch.setattr(chart_module, "MOST_LINES", lines)
+    view = designs(2 * points)
     front, parallel = sweep_charts(view)
     best = int(view.on_front.sum())
-    assert len(rows_of(front, "designs")) == MOST_POINTS + best
-    assert len(rows_of(parallel, "designs")) == MOST_LINES + best
-    assert f"{MOST_POINTS + best:,} are drawn" in front.summary
+    assert len(rows_of(front, "designs")) == points + best
+    assert len(rows_of(parallel, "designs")) == lines + best
+    assert f"{points + best:,} are drawn" in front.summary
 
 
 def test_a_sweep_without_a_feasible_design_has_reasons_only(tmp_path: Path) -> None:
