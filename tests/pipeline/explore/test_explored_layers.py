@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -104,6 +105,21 @@ def explored(path: Path, plan: SearchPlan = PLAN, recording: Recording | None = 
         return explore_network(LARGE, plan, store=store, recording=recording).run
 
 
+@pytest.fixture(scope="module", name="known_everywhere")
+def _known_everywhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with an exploration by the usual plan."""
+    path = tmp_path_factory.mktemp("known") / "runs.duckdb"
+    explored(path)
+    return path
+
+
+@pytest.fixture
+def known(known_everywhere: Path, path: Path) -> Path:
+    """A copy of it."""
+    shutil.copyfile(known_everywhere, path)
+    return path
+
+
 def layers(path: Path) -> int:
     with duckdb.connect(str(path), read_only=True) as connection:
         (count,) = connection.execute("SELECT count(*) FROM explored_layers").fetchall()[0]
@@ -123,40 +139,36 @@ CHANGES: Final[dict[str, dict[str, object]]] = {
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_another_way_of_exploring_generates_spatial_mappings(
-    change: dict[str, object], path: Path, monkeypatch: pytest.MonkeyPatch
+    change: dict[str, object], known: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    explored(path)
     forbid(monkeypatch, *GENERATING)
     with pytest.raises(AssertionError, match="computed before"):
-        explored(path, copy_with(PLAN, change))
+        explored(known, copy_with(PLAN, change))
 
 
 def test_another_version_of_the_search_explores_again(
-    path: Path, monkeypatch: pytest.MonkeyPatch
+    known: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    explored(path)
     forbid(monkeypatch, *GENERATING)
     monkeypatch.setattr("nestmap.pipeline.explore.keys.SEARCH_VERSION", VERSION + 1)
     with pytest.raises(AssertionError, match="computed before"):
-        explored(path)
+        explored(known)
 
 
 @pytest.mark.parametrize("workers", [1, 3])
 def test_the_number_of_threads_does_not_matter(
-    workers: int, path: Path, monkeypatch: pytest.MonkeyPatch
+    workers: int, known: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    explored(path)
     forbid(monkeypatch, *GENERATING)
-    explored(path, copy_with(PLAN, {"search": copy_with(PLAN.search, {"workers": workers})}))
+    explored(known, copy_with(PLAN, {"search": copy_with(PLAN.search, {"workers": workers})}))
 
 
 def test_a_run_that_computes_everything_again_reuses_no_layer(
-    path: Path, monkeypatch: pytest.MonkeyPatch
+    known: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    explored(path)
     forbid(monkeypatch, *GENERATING)
     with pytest.raises(AssertionError, match="computed before"):
-        explored(path, recording=Recording(fresh=True))
+        explored(known, recording=Recording(fresh=True))
 
 
 def test_a_layer_of_which_too_little_is_recorded_is_explored_again(
