@@ -19,9 +19,9 @@ import pytest
 from nestmap.model import InputError
 from nestmap.pipeline.pages.explorer import server
 from nestmap.pipeline.pages.explorer.server import DEFAULT_PORT, HOST, address, listening
-from nestmap.store import Store
 from tests.pipeline.cli.inputs import run
 from tests.pipeline.pages.explorer.visits import FORM
+from tests.store.empty import write_empty_store
 
 _MAIN = "from nestmap.pipeline.cli import main; main()"
 
@@ -31,7 +31,7 @@ def _store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty store in the current folder, under its usual name."""
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "nestmap.duckdb"
-    Store.open(path).close()
+    write_empty_store(path)
     return path
 
 

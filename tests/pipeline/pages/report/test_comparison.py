@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from nestmap.model import Workload
 from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.api import explore_network
@@ -19,6 +21,7 @@ BOTH = Workload.of(FIRST, SECOND, name="net")
 ONE = Workload.of(FIRST, name="net")
 
 
+@cache
 def compared() -> tuple[list[ReportedRun], Element]:
     """Three runs: one machine, another one with another objective, a part of the network."""
     energy = SearchPlan.of(
