@@ -128,8 +128,8 @@ def test_a_macro_of_somebody_that_never_ends_is_ended(
     with connect(path) as connection:
         connection.execute(f"CREATE OR REPLACE MACRO history() AS TABLE ({ENDLESS})")
         connection.execute("COMMENT ON MACRO TABLE history IS 'The recorded runs'")
-    monkeypatch.setattr(store_site, "TIME_LIMIT", 1.0)
+    monkeypatch.setattr(store_site, "TIME_LIMIT", 0.4)
     with visiting(path) as visitor:
         reply = visitor.get("/")
     assert reply.status == 503
-    assert "found no answer within 1 s; expected" in reply.told
+    assert "found no answer within 0.4 s; expected" in reply.told

@@ -10,6 +10,7 @@ import duckdb
 import pytest
 from markupsafe import Markup
 
+from nestmap.pipeline.pages.explorer import store_site
 from nestmap.pipeline.pages.explorer.store_site import Kept
 from nestmap.pipeline.pages.explorer.urls import compare_address, layer_address, run_address
 from nestmap.store import Store
@@ -219,7 +220,10 @@ def test_a_store_of_another_version_is_said_to_be(tmp_path: Path) -> None:
             assert "found schema version 5; expected" in reply.told
 
 
-def test_a_store_that_somebody_holds_is_said_to_be(tmp_path: Path) -> None:
+def test_a_store_that_somebody_holds_is_said_to_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_site, "PATIENCE", 0.3)
     path = tmp_path / "store.duckdb"
     write_empty_store(path)
     with visiting(path) as visitor:
