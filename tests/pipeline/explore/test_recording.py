@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 from uuid import UUID
 
@@ -183,15 +186,26 @@ ENOUGH: Final = {
 """What must have been kept of a search that a run need not do again."""
 
 
+@cache
+def recorded(recording: Recording) -> bytes:
+    """A store in which an exploration is recorded so."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "store.duckdb"
+        explore_network(LARGE, PLAN, store=path, recording=recording)
+        return path.read_bytes()
+
+
 @pytest.mark.parametrize(("first", "second"), every(3, list(product(KEPT, ENOUGH))))
 def test_a_run_reuses_searches_of_which_enough_is_kept(
-    first: Recording, second: Recording, alone: NetworkEvaluation, store: Store
+    first: Recording, second: Recording, alone: NetworkEvaluation, tmp_path: Path
 ) -> None:
-    explore_network(LARGE, PLAN, store=store, recording=first)
-    seen = Seen()
-    again = explore_network(LARGE, PLAN, store=store, recording=second, progress=seen)
+    path, seen = tmp_path / "store.duckdb", Seen()
+    path.write_bytes(recorded(first))
+    with Store.open(path) as store:
+        again = explore_network(LARGE, PLAN, store=store, recording=second, progress=seen)
+        reused = recalled(store, again.run)
     sufficient = [mode in ENOUGH[second] for mode in KEPT[first]]
-    assert recalled(store, again.run) == sufficient
+    assert reused == sufficient
     layers = [sufficient[:2], sufficient[2:]]  # one that is known in full is reused at once
     assert len(seen.recalled) == sum(1 if all(x) else sum(x) for x in layers)
     assert again.total == alone
