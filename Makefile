@@ -9,8 +9,8 @@ demo: $(READY)  ## explore a real network and ask the store about it
 	$(VENV)/bin/nestmap explore light:resnet50 --accelerator tpu_like --store demo.duckdb
 	$(VENV)/bin/nestmap query "SELECT layer, energy, latency FROM best ORDER BY energy DESC LIMIT 5" --store demo.duckdb
 
-test: $(READY) chromium  ## all tests
-	$(PYTHON) -m pytest -q -n 2
+test: $(READY) chromium  ## all tests; a third worker for two cores, as one often waits for a browser or a process
+	$(PYTHON) -m pytest -q -n 3
 
 check: style mypy pyright  ## style, types, layers; make -j2 checks types with both checkers at once
 
