@@ -305,8 +305,9 @@ def _choose_latest(
         ("chosen_sweeps", SWEEP_TABLES),
     ):
         for table in filled & tables.keys():
+            column = tables[table]
             connection.execute(
-                _DROP_OTHERS.format(to=alias, table=table, column=tables[table], chosen=chosen)
+                _DROP_OTHERS.format(to=alias, table=table, column=column, chosen=chosen)
             )
     for table in filled & {"results", "vector_results", "explored_layers", "schedules"}:
         connection.execute(_DROP_EARLY.format(to=alias, table=table))
