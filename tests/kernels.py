@@ -1,0 +1,37 @@
+"""Compiles kernels that many tests call before the workers start, each of which would do it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+
+MAIN: Final = "from nestmap.pipeline.cli import main; main()"
+
+EXPLORE: Final = ("explore", "light:squeezenet", "-a", "tpu_like", "--no-store")
+STREAM: Final = ("stream", "light:squeezenet", "-c", "quad_tpu", "--no-store", "--lpf-limit", "3")
+AT_ONCE: Final = (
+    (EXPLORE,),
+    (
+        (*EXPLORE, "--search", "loma", "--lpf-limit", "3"),
+        (*STREAM, "--individuals", "4", "--generations", "1"),
+    ),
+)
+"""Commands that call them: two lists, for two processors, which have little in common."""
+
+
+def compile_kernels() -> None:
+    """Compiles them, unless this machine has compiled the cost model before."""
+    from nestmap.costmodel.evaluate_rows import is_compiled_before  # noqa: PLC0415 (slow import)
+
+    if not is_compiled_before():
+        with ThreadPoolExecutor(len(AT_ONCE)) as pool:
+            list(pool.map(_run, AT_ONCE))
+
+
+def _run(commands: Sequence[Sequence[str]]) -> None:
+    for words in commands:
+        # what goes wrong will be said by tests
+        subprocess.run([sys.executable, "-c", MAIN, *words], capture_output=True, check=False)
