@@ -3,13 +3,13 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 READY := $(VENV)/.ready
 
-.PHONY: demo test check style mypy pyright docs stress bench validate wheel lock clean chromium
+.PHONY: demo test check style mypy pyright docs stress bench validate wheel lock clean kernels chromium
 
 demo: $(READY)  ## explore a real network and ask the store about it
 	$(VENV)/bin/nestmap explore light:resnet50 --accelerator tpu_like --store demo.duckdb
 	$(VENV)/bin/nestmap query "SELECT layer, energy, latency FROM best ORDER BY energy DESC LIMIT 5" --store demo.duckdb
 
-test: $(READY) chromium  ## all tests; a third worker for two cores, as one often waits for a browser or a process
+test: $(READY) chromium kernels  ## all tests; a third worker for two cores, as one often waits for a browser or a process
 	$(PYTHON) -m pytest -q -n 3
 
 check: style mypy pyright  ## style, types, layers; make -j2 checks types with both checkers at once
@@ -66,6 +66,9 @@ wheel: $(READY)  ## a wheel for this platform and Python that contains the compi
 	PYTHONPATH=src $(PYTHON) -m benchmarks.compile_kernels dist/kernels
 	NESTMAP_KERNELS=$(CURDIR)/dist/kernels $(PYTHON) -m pip wheel -q --no-deps -w dist .
 	rm -rf dist/kernels
+
+kernels: $(READY)  # what each worker of the tests would compile where nothing is compiled yet
+	$(PYTHON) -m tests.kernels
 
 chromium:  # what tests/browser opens pages with; they are skipped without it
 	@bash .ci/chromium.sh

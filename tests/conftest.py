@@ -16,7 +16,6 @@ import pytest
 from hypothesis import settings
 from xdist.remote import Producer
 
-from tests.kernels import compile_kernels
 from tests.scheduling import GroupScheduling
 from tests.sweeps import STRESS, some_of
 
@@ -35,13 +34,6 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 settings.register_profile("nestmap", deadline=None, derandomize=True, max_examples=some_of(100))
 settings.register_profile("stress", deadline=None)
 settings.load_profile("stress" if STRESS else "nestmap")
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_sessionstart(session: pytest.Session) -> None:
-    """Before workers of pytest-xdist start, kernels are compiled for all of them."""
-    if session.config.getoption("tx", None):  # not in a worker, which has none
-        compile_kernels()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -1,4 +1,7 @@
-"""Compiles kernels that many tests call before the workers start, each of which would do it."""
+"""Compiles kernels that many tests call, which each worker of the tests would do otherwise.
+
+``make test`` runs it first: ``python -m tests.kernels``.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
+
+from nestmap.costmodel.evaluate_rows import is_compiled_before
 
 MAIN: Final = "from nestmap.pipeline.cli import main; main()"
 
@@ -24,8 +29,6 @@ AT_ONCE: Final = (
 
 def compile_kernels() -> None:
     """Compiles them, unless this machine has compiled the cost model before."""
-    from nestmap.costmodel.evaluate_rows import is_compiled_before  # noqa: PLC0415 (slow import)
-
     if not is_compiled_before():
         with ThreadPoolExecutor(len(AT_ONCE)) as pool:
             list(pool.map(_run, AT_ONCE))
@@ -35,3 +38,7 @@ def _run(commands: Sequence[Sequence[str]]) -> None:
     for words in commands:
         # what goes wrong will be said by tests
         subprocess.run([sys.executable, "-c", MAIN, *words], capture_output=True, check=False)
+
+
+if __name__ == "__main__":
+    compile_kernels()
