@@ -15,6 +15,7 @@ from hashlib import file_digest, sha256
 from importlib.metadata import version
 from pathlib import Path
 from shutil import rmtree
+from time import time_ns
 from typing import Final, final
 from zlib import compress, decompress
 from zlib import error as ZlibError  # noqa: N812 (it is a class)
@@ -38,13 +39,11 @@ class KnownFile:
 
     Attributes:
         path: where it is.
-        folder: where its workloads are.
-        status: size and times of the file when its content was looked at.
+        folder: where the workloads of its content are.
     """
 
     path: str
     folder: Path
-    status: tuple[int, ...]
 
     @property
     def is_known(self) -> bool:
@@ -56,18 +55,24 @@ class KnownFile:
         with suppress(OSError, ValueError, ZlibError):  # there is none, or it is damaged
             found = Workload.model_validate_json(decompress(self._place(asked).read_bytes()))
             with suppress(OSError):  # a cache that cannot be written can be read
-                os.utime(self.folder)
+                self._note_use()
             return found
         return None
 
     def remember(self, asked: OnnxRequest, workload: Workload) -> None:
         """Saves what the file gave, if the caches can be written and the file is still the same."""
+        if known_file(self.path) != self:  # times would not tell: they are those of clock ticks
+            return
         with suppress(OSError, InputError):
-            if _status(self.path) == self.status:
-                self.folder.mkdir(parents=True, exist_ok=True)
-                with replacing(self._place(asked)) as part:
-                    part.write_bytes(compress(workload.model_dump_json().encode(), 1))
-                _forget_oldest(self.folder.parent)
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with replacing(self._place(asked)) as part:
+                part.write_bytes(compress(workload.model_dump_json().encode(), 1))
+            self._note_use()
+            _forget_oldest(self.folder.parent)
+
+    def _note_use(self) -> None:
+        now = time_ns()  # the time that the system would set is that of a clock tick
+        os.utime(self.folder, ns=(now, now))
 
     def _place(self, asked: OnnxRequest) -> Path:
         what = replace(asked, where="", file=None)  # wherever it is
@@ -79,22 +84,10 @@ def known_file(path: str) -> KnownFile | None:
     caches = user_caches()
     if caches is None:
         return None
-    with suppress(OSError):
-        status = _status(path)
-        digest = sha256(reader_digest() + _digest(path, status)).hexdigest()
-        return KnownFile(path, caches / "networks" / digest[:32], status)
+    with suppress(OSError), open(path, "rb") as file:
+        digest = sha256(reader_digest() + file_digest(file, "sha256").digest()).hexdigest()
+        return KnownFile(path, caches / "networks" / digest[:32])
     return None
-
-
-@lru_cache(maxsize=4)
-def _digest(path: str, status: tuple[int, ...]) -> bytes:
-    with open(path, "rb") as file:
-        return file_digest(file, "sha256").digest()
-
-
-def _status(path: str) -> tuple[int, ...]:
-    found = os.stat(path)
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 @lru_cache(maxsize=1)
