@@ -120,7 +120,7 @@ _MADE = TemporaryDirectory(prefix="nestmap-tests-")  # the stores below; gone wh
 
 
 def filled(path: Path, *names: str) -> tuple[UUID, ...]:
-    """A store with a finished run for each name; gives the runs.
+    """A store with a finished run for each name, an empty one without names; gives the runs.
 
     New ones of the same names are copies of one store, so their runs have the same ids.
     """

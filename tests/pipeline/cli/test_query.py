@@ -19,14 +19,14 @@ from tests.loma import LOMA
 from tests.pipeline.cli.inputs import run
 from tests.pipeline.networks import PROBLEM
 from tests.store.builders import NASTY, info
-from tests.store.empty import write_empty_store
+from tests.store.filled import filled
 
 
 @pytest.fixture(autouse=True)
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty store in the current folder."""
     monkeypatch.chdir(tmp_path)
-    write_empty_store(Path("nestmap.duckdb"))
+    filled(Path("nestmap.duckdb"))
 
 
 def test_table() -> None:
@@ -68,7 +68,7 @@ def test_of_no_rows_the_columns_are_shown() -> None:
 
 def test_another_store(tmp_path: Path) -> None:
     other = tmp_path / "other.duckdb"
-    write_empty_store(other)
+    filled(other)
     (tmp_path / "nestmap.duckdb").unlink()
     assert run("query", "SHOW TABLES", "--store", str(other)).code == 0
 
@@ -289,7 +289,7 @@ def test_a_file_is_kept_where_the_question_is_wrong() -> None:
 
 def test_names_that_look_like_sql_are_only_names() -> None:
     name = NASTY.replace("\\", "")  # DuckDB takes it for a separator in the name of a file
-    write_empty_store(Path(name))
+    filled(Path(name))
     ended = run("query", "history", "--store", name, "--output", f"{name}.csv")
     assert (ended.code, ended.out) == (0, "")
     assert Path(f"{name}.csv").read_text().startswith("run,name,tags,started,")

@@ -12,7 +12,7 @@ from nestmap.pipeline.explore.api import explore_network, read_network
 from nestmap.store import RunRecord, Store
 from tests.loma import LOMA_PLAN
 from tests.pipeline.cli.inputs import MACHINE, Inputs, explored, run
-from tests.store.empty import write_empty_store
+from tests.store.filled import filled
 
 STORE = Path("nestmap.duckdb")
 
@@ -163,7 +163,7 @@ def test_wrong_input_is_told(inputs: Inputs, arguments: list[str], told: list[st
 
 
 def test_an_empty_store_has_no_last_run(inputs: Inputs) -> None:
-    write_empty_store(STORE)
+    filled(STORE)
     ended = run("reprice", "last", "-a", inputs.machine)
     assert (ended.code, ended.out) == (2, "")
     assert "found no run in this store" in ended.err

@@ -15,7 +15,7 @@ import pytest
 from nestmap.pipeline.pages.explorer.server import HOST
 from tests.pipeline.pages.explorer.conftest import Explored
 from tests.pipeline.pages.explorer.visits import Visitor, visiting
-from tests.store.empty import write_empty_store
+from tests.store.filled import filled
 
 TOKEN: Final = "open sesame & more"
 
@@ -79,7 +79,7 @@ def test_two_browsers_are_told_apart(locked: Visitor) -> None:
 
 
 def test_by_default_the_printed_address_has_a_token(tmp_path: Path) -> None:
-    write_empty_store(tmp_path / "nestmap.duckdb")
+    filled(tmp_path / "nestmap.duckdb")
     command = "from nestmap.pipeline.cli import main; main()"
     with subprocess.Popen(
         [sys.executable, "-c", command, "serve"],

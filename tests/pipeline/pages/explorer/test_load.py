@@ -19,7 +19,7 @@ from nestmap.store.sandbox.allow_list import QueryLimits
 from nestmap.store.sandbox.pool import MOST_WAITING, BusyError, SandboxPool
 from nestmap.store.sandbox.process import SandboxQuery
 from tests.pipeline.pages.explorer.visits import FORM, Visitor, visiting
-from tests.store.empty import write_empty_store
+from tests.store.filled import filled
 
 ENDLESS: Final = "SELECT count(*) FROM range(1000000000000)"
 HEAD: Final = b"Host: 127.0.0.1\r\n"
@@ -36,7 +36,7 @@ HALF: Final = {
 @pytest.fixture(name="path")
 def _path(tmp_path: Path) -> Path:
     path = tmp_path / "store.duckdb"
-    write_empty_store(path)
+    filled(path)
     return path
 
 

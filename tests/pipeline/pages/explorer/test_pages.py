@@ -22,8 +22,7 @@ from tests.pipeline.pages.explorer.stores import explored as explored_runs
 from tests.pipeline.pages.explorer.visits import Visitor, visiting
 from tests.pipeline.pages.report.dom import Element, grid
 from tests.store.builders import info
-from tests.store.empty import write_empty_store
-from tests.store.filled import fill
+from tests.store.filled import fill, filled
 
 
 def links(page: Element) -> list[str]:
@@ -176,7 +175,7 @@ def test_a_file_that_the_browser_has_is_not_sent_again(visitor: Visitor) -> None
 def test_a_run_can_be_watched(tmp_path: Path) -> None:
     """The file is free between pages, and pages show what was committed last."""
     path = tmp_path / "store.duckdb"
-    write_empty_store(path)
+    filled(path)
     with visiting(path) as visitor:
         assert "There is no run in this store yet." in visitor.get("/").told
         with Store.open(path) as store, store.start_run(info()) as run:
@@ -195,7 +194,7 @@ def test_a_run_can_be_watched(tmp_path: Path) -> None:
 
 def test_a_store_that_cannot_be_read_is_said_to_be(tmp_path: Path) -> None:
     path = tmp_path / "store.duckdb"
-    write_empty_store(path)
+    filled(path)
     with visiting(path) as visitor:
         path.rename(tmp_path / "elsewhere.duckdb")
         for reply in (visitor.get("/"), visitor.get("/sql"), visitor.ask("SELECT 1")):
@@ -211,7 +210,7 @@ def test_a_store_that_cannot_be_read_is_said_to_be(tmp_path: Path) -> None:
 
 def test_a_store_of_another_version_is_said_to_be(tmp_path: Path) -> None:
     path = tmp_path / "store.duckdb"
-    write_empty_store(path)
+    filled(path)
     with closing(duckdb.connect(path)) as connection:
         connection.execute("DELETE FROM schema_version WHERE version > 5")
     with visiting(path) as visitor:
@@ -225,7 +224,7 @@ def test_a_store_that_somebody_holds_is_said_to_be(
 ) -> None:
     monkeypatch.setattr(store_site, "PATIENCE", 0.3)
     path = tmp_path / "store.duckdb"
-    write_empty_store(path)
+    filled(path)
     with visiting(path) as visitor:
         with running(HOLD, str(path)) as holder:
             assert read_line(holder) == "open"

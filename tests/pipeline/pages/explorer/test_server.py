@@ -22,7 +22,7 @@ from nestmap.pipeline.pages.explorer.server import DEFAULT_PORT, HOST, address, 
 from nestmap.store.sandbox.pool import MOST_WAITING
 from tests.pipeline.cli.inputs import run
 from tests.pipeline.pages.explorer.visits import FORM
-from tests.store.empty import write_empty_store
+from tests.store.filled import filled
 
 _MAIN = "from nestmap.pipeline.cli import main; main()"
 
@@ -32,7 +32,7 @@ def _store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty store in the current folder, under its usual name."""
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "nestmap.duckdb"
-    write_empty_store(path)
+    filled(path)
     return path
 
 

@@ -16,7 +16,7 @@ from tests.pipeline.pages.explorer.visits import Visitor, visiting
 from tests.pipeline.pages.report.dom import captioned, grid
 from tests.pipeline.sweep.core_spaces import write_core_space
 from tests.pipeline.sweep.spaces import SPACE, write_space
-from tests.store.empty import write_empty_store
+from tests.store.filled import filled
 from tests.store.sweeps import INFO, infeasible
 
 HOSTILE = "<script>alert(1)</script>"
@@ -130,6 +130,6 @@ def test_what_is_not_there_is_told(visitor: Visitor, key: str, rest: str) -> Non
 
 
 def test_a_store_without_sweeps_says_so(tmp_path: Path) -> None:
-    write_empty_store(tmp_path / "s.duckdb")
+    filled(tmp_path / "s.duckdb")
     with visiting(tmp_path / "s.duckdb") as visitor:
         assert "There is no sweep in this store yet." in visitor.get("/sweeps").told
