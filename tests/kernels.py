@@ -6,14 +6,12 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from nestmap.costmodel.evaluate_rows import is_compiled_before
-
-MAIN: Final = "from nestmap.pipeline.cli import main; main()"
+from tests.pipeline.cli.inputs import program
 
 EXPLORE: Final = ("explore", "light:squeezenet", "-a", "tpu_like", "--no-store")
 STREAM: Final = ("stream", "light:squeezenet", "-c", "quad_tpu", "--no-store", "--lpf-limit", "3")
@@ -37,7 +35,7 @@ def compile_kernels() -> None:
 def _run(commands: Sequence[Sequence[str]]) -> None:
     for words in commands:
         # what goes wrong will be said by tests
-        subprocess.run([sys.executable, "-c", MAIN, *words], capture_output=True, check=False)
+        subprocess.run([*program(), *words], capture_output=True, check=False)
 
 
 if __name__ == "__main__":

@@ -25,9 +25,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final, final
 
-from tests.pipeline.cli.inputs import Ended, run, written
-
-MAIN: Final = "from nestmap.pipeline.cli import main; main()"
+from tests.pipeline.cli.inputs import Ended, program, run, written
 
 PATIENCE: Final = 300
 """After how long a command is ended (s)."""
@@ -85,7 +83,7 @@ class Forks:
 
     def start(self, *words: str, setup: str = "") -> Fork:
         """Starts a command line after a setup, in the current folder."""
-        return self.start_program(f"{setup}\n{MAIN}", *words)
+        return self.start_program(program(setup)[-1], *words)
 
     def start_program(self, program: str, *words: str) -> Fork:
         """Starts a Python program in the current folder."""
