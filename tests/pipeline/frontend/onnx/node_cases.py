@@ -11,6 +11,7 @@ import pickle
 import sys
 import warnings
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -62,13 +63,16 @@ def node_cases() -> Mapping[str, NodeCase]:
     code = sha256(Path(__file__).read_bytes()).hexdigest()[:16]
     folder = Path(sys.prefix) / "nestmap-tests"
     file = folder / f"node_cases-{onnx.__version__}-{np.__version__}-{code}.pickle"
-    if not file.exists():
+    with suppress(OSError):
+        found: Mapping[str, NodeCase] = pickle.loads(file.read_bytes())
+        return found
+    made = _node_cases()
+    with suppress(OSError):  # where the environment cannot be written, they are made each time
         folder.mkdir(exist_ok=True)
         written = file.with_name(f"{file.name}.{os.getpid()}")
-        written.write_bytes(pickle.dumps(_node_cases()))
+        written.write_bytes(pickle.dumps(made))
         written.replace(file)  # another process may write it, too
-    found: Mapping[str, NodeCase] = pickle.loads(file.read_bytes())
-    return found
+    return made
 
 
 def _node_cases() -> Mapping[str, NodeCase]:
