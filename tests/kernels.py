@@ -11,6 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from nestmap.costmodel.evaluate_rows import is_compiled_before
+from nestmap.costmodel.kernel.jit import is_compiled
+from nestmap.search.multicore.schedule.list_scheduler import schedule_nodes
 from tests.pipeline.cli.inputs import program
 
 EXPLORE: Final = ("explore", "light:squeezenet", "-a", "tpu_like", "--no-store")
@@ -26,8 +28,8 @@ AT_ONCE: Final = (
 
 
 def compile_kernels() -> None:
-    """Compiles them, unless this machine has compiled the cost model before."""
-    if not is_compiled_before():
+    """Compiles them, unless this machine has compiled cost model and scheduler before."""
+    if not (is_compiled_before() and is_compiled(schedule_nodes)):
         with ThreadPoolExecutor(len(AT_ONCE)) as pool:
             list(pool.map(_run, AT_ONCE))
 
