@@ -10,6 +10,7 @@ from functools import cached_property, lru_cache, update_wrapper
 from importlib.metadata import version
 from pathlib import Path
 from threading import RLock
+from time import perf_counter
 from types import FunctionType
 from typing import TYPE_CHECKING, Final, Generic, ParamSpec, TypeVar, cast, final
 
@@ -25,6 +26,9 @@ R = TypeVar("R")
 
 _IS_COMPILING: Final = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 _LOADING: Final = RLock()
+_PREPARING: Final = [0.0]
+"""Seconds in which this process has compiled and loaded kernels."""
+
 _COMPILER: Final = ("compiler.py", "entry_code.py", "results.py", "words.py")
 """The files that say what is in the machine code of a kernel."""
 
@@ -85,12 +89,13 @@ class Kernel(Generic[R]):
 
         with _LOADING:
             if kinds not in self._entries:
-                name = self.py_func.__name__
+                name, began = self.py_func.__name__, perf_counter()
                 code = load_code(name, self.digest, kinds)
                 if code is None:
                     code = self._compile(args)
                     save_code(name, self.digest, kinds, code)
                 self._entries[kinds] = Entry(code, kinds)
+                _PREPARING[0] += perf_counter() - began
             return self._entries[kinds]
 
     def _compile(self, args: tuple[object, ...]) -> MachineCode:
@@ -130,6 +135,11 @@ def is_compiled(kernel: object) -> bool:
     if any(any(folder.glob(f"*{SUFFIX}")) for folder in cached_folders(digest)):
         return True
     return (SHIPPED / digest).is_dir() and shipped_machine() is not None
+
+
+def seconds_preparing() -> float:
+    """How long this process has compiled and loaded kernels, which no limit of a search counts."""
+    return _PREPARING[0]
 
 
 def kernel_digest(kernel: object) -> str:

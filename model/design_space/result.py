@@ -23,7 +23,8 @@ class NetworkFigures(Frozen, frozen=True):
     """What a network costs on a design, once.
 
     ``gap`` is the share by which the optimum of its mappings may be below, as far as it is known;
-    0 if they are optimal.
+    0 if they are optimal. ``cut``: whether a limit of time ended a search, so that exploring the
+    design again may give other figures.
     """
 
     network: str
@@ -31,6 +32,7 @@ class NetworkFigures(Frozen, frozen=True):
     energy: PicoJoules
     latency: CyclesShare
     gap: float | None = None
+    cut: bool = False
 
     @property
     def counted_energy(self) -> float:

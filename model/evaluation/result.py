@@ -32,7 +32,9 @@ class SearchStatistics(Frozen, frozen=True):
     ``pruned`` counts the spatial mappings skipped because their lower bounds show that none of
     their mappings can improve on those found before. ``bounds`` are lower bounds over the space
     searched, ``None`` if they are not known. ``unproven`` counts the searches that a limit ended
-    before they had proven their optimum.
+    before they had proven their optimum; ``cut`` those that a limit of time ended, so that another
+    run may find more. ``labels`` is the work of the exact search: the partial mappings that it
+    followed, which are the same on every machine.
 
     Sums count what several batches or spatial mappings of a layer have together: their bounds are
     those of the union. Bounds that are not known leave those of the others as they are, since only
@@ -44,6 +46,8 @@ class SearchStatistics(Frozen, frozen=True):
     pruned: Count = 0
     bounds: CostBounds | None = None
     unproven: Count = 0
+    cut: Count = 0
+    labels: Count = 0
 
     def __add__(self, other: SearchStatistics) -> SearchStatistics:
         counts = {entry.reason: entry.count for entry in self.infeasible}
@@ -55,6 +59,8 @@ class SearchStatistics(Frozen, frozen=True):
             pruned=self.pruned + other.pruned,
             bounds=union_bounds(self.bounds, other.bounds),
             unproven=self.unproven + other.unproven,
+            cut=self.cut + other.cut,
+            labels=self.labels + other.labels,
         )
 
     @property

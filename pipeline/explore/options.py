@@ -46,11 +46,11 @@ class SearchOptions:
     time_limit: Annotated[
         float | None,
         Option(
-            help="Seconds after which the exact search of a layer searches no further spatial "
-            "mapping; the result then states its gap.",
+            help="Seconds after which the exact search of a layer ends, compiling not counted; the "
+            "result then states its gap, and depends on the speed of the machine. Default: no "
+            "limit of time, but one of work, which is the same on every machine.",
             metavar="SECONDS",
             minimum=0,
-            default=60,
         ),
     ] = None
     lpf_limit: Annotated[

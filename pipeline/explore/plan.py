@@ -64,6 +64,7 @@ from nestmap.pipeline.stages import (
 )
 from nestmap.pipeline.stages.mapping.candidates import RankedCandidates
 from nestmap.pipeline.stages.mapping.observe import Observer, ObserveStage
+from nestmap.pipeline.stages.mapping.promising import UsualMappingsStage
 from nestmap.pipeline.stages.mapping.recall import LayerLedger, Ledger
 from nestmap.pipeline.stages.mapping.reduce import Costing
 from nestmap.search.parallel import available_workers
@@ -169,6 +170,11 @@ class SearchPlan(Frozen, frozen=True):
         return not isinstance(self.search, ExactStage)
 
     @property
+    def is_timed(self) -> bool:
+        """Whether a limit of time may cut searches short, so that another run may find more."""
+        return isinstance(self.search, ExactStage) and self.search.time_limit is not None
+
+    @property
     def generator(self) -> SpatialMappingGeneratorStage:
         """The spatial mappings of a search that is not exhaustive over them."""
         if isinstance(self.spatial, SpatialMappingGeneratorStage):
@@ -269,12 +275,20 @@ def _exact_walk(
 def exact_walk_stage(
     search: ExactStage, observers: tuple[Observer, ...], ledger: Ledger | None
 ) -> ExactWalkStage:
-    """The exact search of ranked spatial mappings."""
+    """The exact search of ranked spatial mappings.
+
+    With a limit of time LOMA's orders under the usual spatial mappings come first, whatever time
+    they take: so a short limit, or a busy machine, loses proofs rather than good mappings.
+    """
 
     def run(stage: ExactStage) -> Stage[SpatialProblem, Iterator[EvaluationBatch]]:
         return evaluation_stage(stage, observers, ledger)
 
-    return ExactWalkStage(search, run)
+    if search.time_limit is None:
+        return ExactWalkStage(search, run)
+    loma = LomaStage(mapping_type=search.mapping_type, workers=search.workers)
+    every = UsualMappingsStage() >> each(evaluation_stage(loma, observers, ledger))
+    return ExactWalkStage(search, run, every >> FlattenStage[EvaluationBatch]())
 
 
 def layers_stage(plan: SearchPlan) -> Stage[NetworkProblem, Iterator[MappingProblem]]:

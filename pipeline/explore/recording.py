@@ -80,7 +80,7 @@ class RunLedger:
     def _explored(self, info: LayerInfo, explore: Explore) -> EvaluationBatch:
         first = self.run.position
         found = explore(info.problem)
-        if not found.statistics.unproven:  # with more time, another run finds more
+        if not found.statistics.cut:  # with more time, another run finds more
             self.run.record_layer(info, first, found)
         return found
 

@@ -61,7 +61,7 @@ def core_cost_stage(
     return CoreCostStage(
         search=core_search(plan, observers, ledger),
         cost=cost_function(ledger),
-        remembered=None if costs is None else KeyedCosts(costs, _options(plan)),
+        remembered=None if costs is None or plan.is_timed else KeyedCosts(costs, _options(plan)),
         watcher=watcher,
     )
 

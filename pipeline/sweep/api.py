@@ -64,8 +64,8 @@ def sweep(  # noqa: PLR0913 (the single entry point; all but the space have defa
             product.
         search: how to search temporal mappings.
         lpf_limit: the largest number of loop factors, for LOMA.
-        time_limit: seconds after which the exact search of a layer tries no further spatial
-            mapping.
+        time_limit: seconds after which the exact search of a layer ends. Designs that it has cut
+            short are explored again where the sweep is started again.
         spatial_mappings: how many spatial mappings to try.
         workers: designs that are explored at a time (``None``: one per core).
         on: ``local:N`` explores designs in N processes instead of threads. A script that asks for

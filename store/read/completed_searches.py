@@ -63,7 +63,9 @@ class CompletedSearchRow(TypedDict):
     energy_bound: float | None
     latency_bound: float | None
     edp_bound: float | None
-    unproven: int | None
+    unproven: int
+    cut: int
+    labels: int
 
 
 class _Row(CompletedSearchRow):
@@ -82,7 +84,7 @@ RECORDED_ENOUGH: Final = """(
 _COMPLETE = """
 WITH known AS (
   SELECT key, id, layer, factors, code_bits, ideal_cycles, evaluations, front,
-    energy_bound, latency_bound, edp_bound, unproven
+    energy_bound, latency_bound, edp_bound, unproven, cut, labels
   FROM searches WHERE evaluations IS NOT NULL AND front IS NOT NULL AND {wanted}
 ),
 counted AS (
@@ -92,7 +94,7 @@ counted AS (
 SELECT known.*, failed FROM known LEFT JOIN counted ON search = id ORDER BY id DESC
 """
 _SCOPE = f"""
-    accelerator = $accelerator AND options::VARCHAR = $options
+    accelerator = $accelerator AND options::VARCHAR = $options AND cut = 0
     AND {RECORDED_ENOUGH}
     AND (
       content IN (SELECT layer FROM workload_layers WHERE workload = $workload)
@@ -146,7 +148,12 @@ def search_of(row: CompletedSearchRow) -> SearchRow:
         evaluations=row["evaluations"],
         has_front=True,
         bounds=BoundsRow(
-            row["energy_bound"], row["latency_bound"], row["edp_bound"], row["unproven"] or 0
+            row["energy_bound"],
+            row["latency_bound"],
+            row["edp_bound"],
+            row["unproven"],
+            row["cut"],
+            row["labels"],
         ),
     )
 

@@ -49,7 +49,8 @@ linked AS (
 SELECT
   explored.problem, explored.statistics, linked.searches, linked.keys, linked.tries,
   best.id, best.layer, best.factors, best.code_bits, best.ideal_cycles, best.evaluations,
-  best.front, best.energy_bound, best.latency_bound, best.edp_bound, best.unproven,
+  best.front, best.energy_bound, best.latency_bound, best.edp_bound,
+  best.unproven, best.cut, best.labels,
   best.content, best.accelerator, best.constraints::VARCHAR AS constraints,
   best.top_levels::VARCHAR AS top_levels, layer.json::VARCHAR AS layer_json,
   accelerator.json::VARCHAR AS accelerator_json, mapping.json::VARCHAR AS mapping_json

@@ -53,7 +53,7 @@ class _InfeasibleRow(TypedDict):
 
 _ResultRow = tuple[
     str, str, int, list[_InfeasibleRow], int, str | None, float | None,
-    float | None, float | None, float | None, int, str,
+    float | None, float | None, float | None, int, int, int, str,
 ]  # fmt: skip
 
 _RESULTS = (
@@ -99,7 +99,7 @@ def read_results(connection: duckdb.DuckDBPyConnection, run: UUID) -> NetworkEva
 
 def _layer_result(row: _ResultRow, cme: CostModelEvaluation) -> LayerResult:
     layer, _, evaluations, infeasible, pruned, repeats, bound, *_ = row
-    bounds, objective = BoundsRow(*row[7:11]), Objective(row[11])
+    bounds, objective = BoundsRow(*row[7:13]), Objective(row[13])
     failed = tuple(Infeasibility(reason=x["reason"], count=x["count"]) for x in infeasible)
     return LayerResult(
         cme=cme if cme.layer == layer else copy_with(cme, {"layer": layer}),
@@ -109,6 +109,8 @@ def _layer_result(row: _ResultRow, cme: CostModelEvaluation) -> LayerResult:
             pruned=pruned,
             bounds=bounds.bounds,
             unproven=bounds.unproven,
+            cut=bounds.cut,
+            labels=bounds.labels,
         ),
         repeats=repeats,
         bound=None if bound is None else ObjectiveBound(objective=objective, value=bound),

@@ -55,7 +55,7 @@ class SearchRow(NamedTuple):
 
 _Columns = tuple[
     int, str, list[LoopRow], int, int, int | None, bool,
-    tuple[float | None, float | None, float | None, int],
+    tuple[float | None, float | None, float | None, int, int, int],
 ]  # fmt: skip
 _COLUMNS = f"factors, code_bits, ideal_cycles, evaluations, front IS NOT NULL, row({BOUND_COLUMNS})"
 _BY_ID = f"SELECT id, layer, {_COLUMNS} FROM searches WHERE id = ?"
@@ -163,6 +163,8 @@ def build_batches(
         infeasible=tuple(Infeasibility(reason=reason, count=count) for reason, count in failed),
         bounds=search.bounds.bounds,
         unproven=search.bounds.unproven,
+        cut=search.bounds.cut,
+        labels=search.bounds.labels,
     )
     loops = tuple(Loop(dimension=x["dimension"], size=x["size"]) for x in search.factors)
     coding = MappingCoding(loops, search.code_bits)

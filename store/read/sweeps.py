@@ -58,7 +58,9 @@ JOIN (
   SELECT
     unnest($methods::VARCHAR[]) AS method, generate_subscripts($methods::VARCHAR[], 1) - 1 AS place
 ) AS asked ON list_contains(sweep.methods, asked.method)
-WHERE len(design.networks) > 0 AND design.accelerator IN (SELECT unnest($accelerators::VARCHAR[]))
+WHERE len(design.networks) > 0
+  AND NOT design.networks[list_position(sweep.methods, asked.method)].cut
+  AND design.accelerator IN (SELECT unnest($accelerators::VARCHAR[]))
 GROUP BY design.accelerator, asked.place
 """
 _SHARING: Final = """
@@ -82,6 +84,7 @@ class _Figures(TypedDict):
     energy: float
     latency: float
     gap: float | None
+    cut: bool
 
 
 _Design = tuple[Decimal, str, str | None, float | None, str | None, list[_Figures]]

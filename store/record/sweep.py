@@ -22,6 +22,7 @@ from nestmap.store.rows.sweeps import (
     SweepInfo,
     SweepRecord,
     SweepState,
+    forget_cut_designs,
     utc_now,
     write_designs,
     write_sweep,
@@ -46,6 +47,8 @@ class RecordedSweep:
         self._designs: list[DesignRow] = []
         self._committed_at = monotonic()
         with database.read() as connection:
+            with transaction(connection):
+                forget_cut_designs(connection, info.key)
             known = read_state(connection, info.key)
             self._is_sharing = shares_figures(connection, info)
         self._started = utc_now() if known is None else known.started

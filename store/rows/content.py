@@ -262,6 +262,8 @@ def bound_columns(statistics: SearchStatistics) -> Row:
         "latency_bound": None if bounds is None else bounds.latency,
         "edp_bound": None if bounds is None else bounds.edp,
         "unproven": statistics.unproven,
+        "cut": statistics.cut,
+        "labels": statistics.labels,
     }
 
 
@@ -272,6 +274,8 @@ class BoundsRow(NamedTuple):
     latency: float | None = None
     edp: float | None = None
     unproven: int = 0
+    cut: int = 0
+    labels: int = 0
 
     @property
     def bounds(self) -> CostBounds | None:
@@ -281,7 +285,7 @@ class BoundsRow(NamedTuple):
         return CostBounds(energy=self.energy, latency=self.latency, edp=self.edp)
 
 
-BOUND_COLUMNS: Final = "energy_bound, latency_bound, edp_bound, coalesce(unproven, 0)"
+BOUND_COLUMNS: Final = "energy_bound, latency_bound, edp_bound, unproven, cut, labels"
 """The columns of a :class:`BoundsRow`, in SQL."""
 
 

@@ -78,6 +78,7 @@ _NETWORK: pa.DataType = pa.struct(
         pa.field("energy", pa.float64()),
         pa.field("latency", pa.float64()),
         pa.field("gap", pa.float64()),
+        pa.field("cut", pa.bool_()),
     ]
 )
 
@@ -103,6 +104,30 @@ def write_sweep(
         "front": list(state.front),
     }
     insert(connection, "sweeps", [row], OnConflict.REPLACE)
+
+
+def forget_cut_designs(connection: duckdb.DuckDBPyConnection, key: str) -> None:
+    """Removes the designs of a sweep from the first one on that a limit of time cut short.
+
+    They are not what the sweep asks for, as another exploration may find more.
+    """
+    connection.execute(_FORGET_DESIGNS, {"sweep": key})
+    connection.execute(_FORGET_STATE, {"sweep": key})
+
+
+_FIRST_CUT = """(
+  SELECT min(position) FROM sweep_designs
+  WHERE sweep = $sweep AND len(list_filter(networks, lambda x: x.cut)) > 0
+)"""
+_FORGET_STATE = """
+UPDATE sweeps SET rejected = NULL, front = list_filter(front, lambda x: x < kept.designs),
+  designs = kept.designs
+FROM (SELECT count(*) AS designs FROM sweep_designs WHERE sweep = $sweep) AS kept
+WHERE hash = $sweep AND sweeps.designs > kept.designs
+"""
+_FORGET_DESIGNS = f"""
+DELETE FROM sweep_designs WHERE sweep = $sweep AND position >= {_FIRST_CUT}
+"""
 
 
 def utc_now() -> datetime:

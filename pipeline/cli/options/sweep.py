@@ -64,8 +64,8 @@ class SweepSearchOptions:
     time_limit: Annotated[
         float | None,
         Option(
-            help="Seconds after which the exact search of a layer searches no further spatial "
-            "mapping. Default: 60.",
+            help="Seconds after which the exact search of a layer ends, as in nestmap explore. "
+            "Default: no limit of time.",
             metavar="SECONDS",
             minimum=0,
         ),

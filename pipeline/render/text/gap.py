@@ -33,8 +33,11 @@ def gap_note(evaluation: NetworkEvaluation) -> str:
     if len(known) < len(gaps):
         said.append(f"no bound known of {count(len(gaps) - len(known))}")
     unproven = sum(result.statistics.unproven for result in evaluation.layers)
-    if unproven:
-        said.append(f"{count(unproven)} searches ended by a limit")
+    cut = sum(result.statistics.cut for result in evaluation.layers)
+    if cut:
+        said.append(f"{count(cut)} searches ended by the time limit")
+    if unproven > cut:
+        said.append(f"{count(unproven - cut)} searches ended by the limit of work")
     return f"Lower bounds: {', '.join(said)}."
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
-from time import monotonic
 from typing import Never, final
 
 import numpy as np
@@ -15,6 +14,7 @@ from nestmap.model import (
     EvaluationBatch,
     Frozen,
     MappingBatch,
+    MappingProblem,
     MappingType,
     Objective,
     SearchStatistics,
@@ -24,12 +24,19 @@ from nestmap.model.base import copy_with
 from nestmap.model.units import PositiveCount
 from nestmap.pipeline.stage_graph import Stage
 from nestmap.pipeline.stages.mapping.candidates import STARTS, RankedCandidates
+from nestmap.search.temporal.exact.effort import LABELS_OF_A_SEARCH, Effort
 from nestmap.search.temporal.exact.energy_walk import EnergyWalk, LeastEnergy, least_energy_of
 from nestmap.search.temporal.exact.incumbents import Costs, Incumbents
 from nestmap.search.temporal.exact.many import ROUNDING
 from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact, exact_front
 
 LABELS = ExactOptions().labels
+
+LAYER_LABELS = 40_000_000
+"""Labels of all spatial mappings of a layer: a minute or two on one core of 2026."""
+
+NO_TIME = 1e-9
+"""Seconds (s) in which a search evaluates what it begins with, and nothing else."""
 
 MOST_COMPARED = 32
 """Candidates that are compared with each other before the first one is searched."""
@@ -40,11 +47,12 @@ class ExactStage(Frozen, Stage[SpatialProblem, Iterator[EvaluationBatch]], froze
 
     Yields all mappings that it evaluates; the last batch has the lower bound. ``objective``:
     ``None`` searches for the Pareto front of energy and latency. ``labels`` limits the partial
-    mappings that the search follows at a time. ``time_limit`` (seconds) limits the search of all
-    spatial mappings of a layer: when it ends, those left are not searched. Only mappings that
-    improve on the ``incumbents`` (energy in pJ, latency in cycles) are of interest; with
-    ``start``, LOMA's orders come first. ``workers`` is the number of threads; the result does not
-    depend on it.
+    mappings that the search follows at a time, ``layer_labels`` those of all spatial mappings of a
+    layer together; both are the same on any machine. ``time_limit`` (seconds) limits the search of
+    a layer, and of each spatial mapping, in addition: when it ends, what is left is not searched,
+    and what was found depends on the machine. Compiling does not count. Only mappings that improve
+    on the ``incumbents`` (energy in pJ, latency in cycles) are of interest; with ``start``, LOMA's
+    orders come first. ``workers`` is the number of threads; the result does not depend on it.
 
     See :mod:`nestmap.search.temporal.exact.search`.
 
@@ -55,13 +63,14 @@ class ExactStage(Frozen, Stage[SpatialProblem, Iterator[EvaluationBatch]], froze
     objective: Objective | None = Objective.LATENCY
     mapping_type: MappingType = MappingType.UNEVEN
     labels: PositiveCount = LABELS
-    time_limit: float | None = Field(default=60.0, gt=0)
+    layer_labels: PositiveCount = LAYER_LABELS
+    time_limit: float | None = Field(default=None, gt=0)
     incumbents: tuple[Costs, ...] = ()
     start: bool = True
     workers: PositiveCount = 1
 
     def __call__(self, spatial: SpatialProblem, /) -> Iterator[EvaluationBatch]:
-        task = SearchTask(spatial, self.incumbents, self.start)
+        task = SearchTask(spatial, self.incumbents, self.start, self.time_limit)
         if self.objective is None:
             return exact_front(task, self.options)
         return exact(task, self.objective, self.options)
@@ -86,45 +95,46 @@ class ExactWalkStage(Stage[Iterable[RankedCandidates], Iterator[EvaluationBatch]
     Each search starts with the best costs of those before, and those whose bound shows that they
     cannot improve on them are left out. So the best evaluation is the best of all candidates. The
     statistics of the last batch, which has no rows, count the spatial mappings left out. There may
-    be several rankings, those of padded forms of the layer.
+    be several rankings, those of padded forms of the layer. What ``begin`` finds comes first: with
+    a limit of time, results that do not depend on it.
     """
 
     search: ExactStage
     run: SearchOf
+    begin: Stage[MappingProblem, Iterator[EvaluationBatch]] | None = None
 
     def __call__(self, forms: Iterable[RankedCandidates], /) -> Iterator[EvaluationBatch]:
-        known, begin = Incumbents(self.search.objective), monotonic()
-        limit = inf if self.search.time_limit is None else self.search.time_limit
-
-        def is_late() -> bool:
-            return monotonic() - begin > limit
-
+        known = Incumbents(self.search.objective)
+        effort = Effort(self.search.layer_labels, self.search.time_limit)
         for candidates in forms:
-            known = yield from self._walk(candidates, known, is_late)
+            if self.begin is not None:
+                for batch in self.begin(candidates[0].problem):
+                    known = known.with_batch(batch)
+                    yield batch
+            known = yield from self._walk(candidates, known, effort)
 
-    def _walk(
-        self, candidates: RankedCandidates, known: Incumbents, is_late: Callable[[], bool]
-    ) -> _Known:
+    def _walk(self, candidates: RankedCandidates, known: Incumbents, effort: Effort) -> _Known:
         left_out, worse, first = list[int](), list[int](), self._first(candidates)
         for rank in range(len(candidates)):
             searched = rank - len(left_out) - len(worse)
-            if searched > 0 and is_late():
+            if searched > 0 and effort.is_spent:
                 late = range(rank, len(candidates))
-                yield _left_out(candidates, late, SearchStatistics(unproven=len(late)))
+                cut = len(late) if effort.clock.is_late else 0
+                yield _left_out(candidates, late, SearchStatistics(unproven=len(late), cut=cut))
                 break
             if rank == STARTS and candidates.every is not None and self._is_for_energy:
-                walk = EnergyWalk(candidates.every, known.limit, self.search.options, is_late)
-                return (yield from self._walk_energy(candidates, walk, known, searched))
+                return (yield from self._walk_energy(candidates, known, effort, searched))
             if not known.improved_by(*candidates.costs(rank, 1 - ROUNDING)):
                 left_out.append(rank)
             elif first.is_worse(rank):
                 worse.append(rank)
             else:
-                known = yield from self._search(first.problem(rank), known, rank < STARTS)
+                known = yield from self._search(first.problem(rank), known, effort, rank < STARTS)
         if left_out:
             yield _left_out(candidates, left_out, SearchStatistics(pruned=len(left_out)))
         if worse:
-            yield _proven(candidates, worse, min(known.limit, first.least.energy), len(worse), 0)
+            counted = SearchStatistics(pruned=len(worse))
+            yield _proven(candidates, worse, min(known.limit, first.least.energy), counted)
         return known
 
     def _first(self, candidates: RankedCandidates) -> _First:
@@ -140,28 +150,42 @@ class ExactWalkStage(Stage[Iterable[RankedCandidates], Iterator[EvaluationBatch]
         return self.search.objective is Objective.ENERGY
 
     def _walk_energy(
-        self, candidates: RankedCandidates, walk: EnergyWalk, known: Incumbents, searched: int
+        self, candidates: RankedCandidates, known: Incumbents, effort: Effort, searched: int
     ) -> _Known:
         """The rest of the walk for energy: kernels find the spatial mappings that improve."""
+        assert candidates.every is not None
+        walk = EnergyWalk(candidates.every, known.limit, self.search.options, effort)
         for spatial in walk.improving():
             searched += 1
-            known = yield from self._search(spatial, known, False)
-        pruned = max(0, len(candidates) - searched - walk.left)
-        every = range(len(candidates))
-        yield _proven(candidates, every, known.limit, pruned, walk.left)
+            known = yield from self._search(spatial, known, effort, False)
+        counted = SearchStatistics(
+            pruned=max(0, len(candidates) - searched - walk.left),
+            unproven=walk.left,
+            cut=walk.left if effort.clock.is_late else 0,
+            labels=walk.labels,
+        )
+        yield _proven(candidates, range(len(candidates)), known.limit, counted)
         return known
 
-    def _search(self, spatial: SpatialProblem, known: Incumbents, start: bool) -> _Known:
+    def _search(
+        self, spatial: SpatialProblem, known: Incumbents, effort: Effort, start: bool
+    ) -> _Known:
         """The search of one spatial mapping; returns the best costs after it."""
         changes: dict[str, object] = {"incumbents": known.costs, "start": start}
+        if self.search.time_limit is not None:
+            changes["time_limit"] = max(effort.clock.left, NO_TIME)
+        labels = LABELS_OF_A_SEARCH
         for batch in self.run(copy_with(self.search, changes))(spatial):
             known = known.with_batch(batch)
+            labels += batch.statistics.labels
             yield batch
+        effort.spend(labels)
         return known
 
     def inner_stages(self) -> tuple[Stage[Never, object], ...]:
-        """The search of each candidate."""
-        return (self.run(self.search),)
+        """What comes first, and the search of each candidate."""
+        first = () if self.begin is None else (self.begin,)
+        return (*first, self.run(self.search))
 
 
 @final
@@ -186,14 +210,13 @@ _Known = Generator[EvaluationBatch, None, Incumbents]
 
 
 def _proven(
-    candidates: RankedCandidates, ranks: Sequence[int], least: float, pruned: int, left: int
+    candidates: RankedCandidates, ranks: Sequence[int], least: float, counted: SearchStatistics
 ) -> EvaluationBatch:
-    """A batch without rows for spatial mappings that cannot have less energy, but for ``left``."""
+    """A batch without rows for spatial mappings that cannot have less energy, unless unproven."""
     bounds = candidates.bounds_of(ranks)
-    if not left and least < inf:  # without any mapping there is none to prove
+    if not counted.unproven and least < inf:  # without any mapping there is none to prove
         bounds = copy_with(bounds, {"energy": max(bounds.energy, least)})
-    statistics = SearchStatistics(pruned=pruned, bounds=bounds, unproven=left)
-    return _without_rows(candidates[0], statistics)
+    return _without_rows(candidates[0], counted + SearchStatistics(bounds=bounds))
 
 
 def _left_out(

@@ -40,9 +40,7 @@ class PromisingMappingsStage(Frozen, Stage[MappingProblem, Iterator[SpatialProbl
         return (SpatialMappingGeneratorStage(), AllSpatialMappingsStage(objective=self.objective))
 
     def _chosen(self, problem: MappingProblem) -> Iterator[SpatialProblem]:
-        for usual in (problem, suggested_problem(problem)):
-            if usual is not None:
-                yield from _ordered(problem, usual)
+        yield from usual_candidates(problem)
         for mixed in (False, True)[: 1 + self.generator.mixed]:
             ranked = AllSpatialMappingsStage(objective=self.objective, mixed=mixed)(problem)
             for rank in range(min(self.generator.max_mappings, len(ranked))):
@@ -51,6 +49,23 @@ class PromisingMappingsStage(Frozen, Stage[MappingProblem, Iterator[SpatialProbl
     def _bound(self, spatial: SpatialProblem) -> float:
         bounds = lower_bounds(spatial)
         return bounds.edp if self.objective is None else bounds.of(self.objective)
+
+
+class UsualMappingsStage(Frozen, Stage[MappingProblem, Iterator[SpatialProblem]], frozen=True):
+    """The spatial mappings that :func:`usual_candidates` gives."""
+
+    def __call__(self, problem: MappingProblem, /) -> Iterator[SpatialProblem]:
+        return usual_candidates(problem)
+
+
+def usual_candidates(problem: MappingProblem) -> Iterator[SpatialProblem]:
+    """The simple spatial mappings of a layer, and the bundled ones.
+
+    The simple ones are those with the highest utilization that the generator makes by default.
+    """
+    for usual in (problem, suggested_problem(problem)):
+        if usual is not None:
+            yield from _ordered(problem, usual)
 
 
 def _ordered(problem: MappingProblem, usual: MappingProblem) -> Iterator[SpatialProblem]:

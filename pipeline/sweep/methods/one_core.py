@@ -170,6 +170,7 @@ def _figures(entry: WeightedNetwork, total: NetworkEvaluation) -> NetworkFigures
         energy=float(total.energy),
         latency=float(total.latency),
         gap=total.gap,
+        cut=any(x.statistics.cut for x in total.layers),
     )
 
 

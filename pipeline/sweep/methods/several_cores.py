@@ -115,14 +115,14 @@ class SeveralCores:
             self.checked.settings.space,
             self.checked.accelerator,
             chip_area,
-            partial(_outcome, self.checked, schedule, self.objective),
+            partial(_outcome, self.checked, schedule, self.plan),
         )
 
 
 def _outcome(
     checked: CheckedCores,
     schedule: _Schedule,
-    objective: Objective,
+    plan: StreamPlan,
     design: Design,
     accelerator: MultiCoreAccelerator,
 ) -> Outcome:
@@ -130,7 +130,7 @@ def _outcome(
     problems = checked.problems(accelerator)
     for entry, problem in zip(checked.settings.space.networks, problems, strict=True):
         try:
-            found.append(_figures(entry, schedule(design, problem), objective))
+            found.append(_figures(entry, schedule(design, problem), plan))
         except InfeasibleError as error:
             return f"{entry.name}: {error}"
     return tuple(found)
@@ -184,15 +184,14 @@ class _Stopping:
         check_wanted(self.stopped)
 
 
-def _figures(
-    entry: WeightedNetwork, found: ScheduledSearch, objective: Objective
-) -> NetworkFigures:
+def _figures(entry: WeightedNetwork, found: ScheduledSearch, plan: StreamPlan) -> NetworkFigures:
     """The figures of the best schedule; its gap is known where a bound is, of the latency."""
-    bound = found.search.bound if objective is Objective.LATENCY else None
+    bound = found.search.bound if plan.objective is Objective.LATENCY else None
     return NetworkFigures(
         network=entry.name,
         weight=entry.weight,
         energy=float(found.schedule.energy.total),
         latency=float(found.schedule.latency),
         gap=None if bound is None else bound.gap,
+        cut=plan.core.is_timed,
     )

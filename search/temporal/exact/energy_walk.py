@@ -30,6 +30,11 @@ from nestmap.search.parallel import map_in_order
 from nestmap.search.spatial.all_mappings import SpatialCandidates
 from nestmap.search.spatial.lower_bounds import lower_bounds_of
 from nestmap.search.spatial.unrolling_table import UnrollingTable, array_energies
+from nestmap.search.temporal.exact.effort import (
+    LABELS_OF_A_ROW,
+    LABELS_OF_A_SEARCH,
+    Effort,
+)
 from nestmap.search.temporal.exact.many import (
     ROUNDING,
     RowTable,
@@ -55,8 +60,8 @@ A row whose optimum is far above its bound takes long, unless the limit is low.
 Block = tuple[Ints, float]
 """Rows, and the energy that they have to be below."""
 
-Result = tuple[Ints, Floats]
-"""Rows, and the least energy or a bound of each."""
+Result = tuple[Ints, Floats, int]
+"""Rows, the least energy or a bound of each, and the labels of all."""
 
 
 def row_table(candidates: SpatialCandidates, workers: int = 1) -> RowTable:
@@ -125,7 +130,7 @@ def least_energy_of(problems: Sequence[SpatialProblem], options: ExactOptions) -
     known = RowTable(table.unrollings, table.first, array_energies(first, table), cheap, none)
     flat, work, rows = copy_record(flatten_problem(first)), new_record(Work), np.arange(len(none))
     for limit in (*(cheap.min() * x for x in COMPARED_LIMITS), inf):  # the minimum may be 0
-        found = least_energies(flat, work, known, rows, float(limit), options.labels)
+        found, _ = least_energies(flat, work, known, rows, float(limit), options.labels)
         least = float(found.min())
         if least == 0.0:
             break
@@ -146,7 +151,8 @@ class EnergyWalk:
     search: they are among these, and the exact search reports them as unproven. Without any row no
     mapping of any row is below the incumbent.
 
-    When it ``is_late``, the walk ends; ``left`` is the number of rows that are not searched then.
+    When the effort is spent, the walk ends; ``left`` is the number of rows that may improve and are
+    not searched then. ``labels`` counts those of the kernels.
     """
 
     def __init__(
@@ -154,12 +160,12 @@ class EnergyWalk:
         candidates: SpatialCandidates,
         incumbent: float,
         options: ExactOptions,
-        is_late: Callable[[], bool] = lambda: False,
+        effort: Effort,
     ) -> None:
         self._candidates, self._table = candidates, row_table(candidates, options.workers)
         self._order: Ints = np.argsort(self._table.bounds, kind="stable")
-        self._known, self._options, self._is_late = incumbent, options, is_late
-        self.left = 0
+        self._known, self._options, self._effort = incumbent, options, effort
+        self.left = self.labels = 0
 
     def improving(self) -> Iterator[SpatialProblem]:
         """The spatial mappings of the rows that improve.
@@ -176,7 +182,7 @@ class EnergyWalk:
 
     def _searched(self) -> Iterator[int]:
         """The walk with kernels that search each row."""
-        for rows, least in self._in_rounds(self._search):
+        for rows, least, _ in self._in_rounds(self._search):
             for i in np.flatnonzero(least < self._known).tolist():
                 energy = float(least[i])
                 if energy < self._known:
@@ -185,12 +191,16 @@ class EnergyWalk:
 
     def _bounded(self) -> Iterator[int]:
         """The walk with kernels that bound each row, and an exact search of those left."""
-        for rows, bounds in self._in_rounds(self._bound):
-            for i in np.argsort(bounds, kind="stable").tolist():
+        for rows, bounds, _ in self._in_rounds(self._bound):
+            order = np.argsort(bounds, kind="stable")
+            for n, i in enumerate(order.tolist()):
                 if bounds[i] >= self._known:
                     break
+                if self._effort.is_spent:
+                    self.left += int(np.count_nonzero(bounds[order[n:]] < self._known))
+                    break
                 row = int(rows[i])
-                least, is_proven = _exact_energy(self._candidates, row, self._known, self._options)
+                least, is_proven = self._exact_energy(row)
                 if least < self._known or not is_proven:
                     self._known = min(self._known, least)
                     yield row
@@ -199,40 +209,51 @@ class EnergyWalk:
         """The results of all blocks that may improve, in their order.
 
         The blocks of a round have the same limit, so results do not depend on the number of
-        workers. Each round has twice as many as the one before: the first ones lower the limit.
+        workers. Each round has twice as many as the one before, as the first ones lower the limit,
+        but not more than the effort that is left is likely to allow.
         """
         first, blocks = 0, 1
-        while first < len(self._order) and not self.left:
-            last = first + blocks * BLOCK
-            yield from map_in_order(run, self._blocks(first, last), self._options.workers)
-            first, blocks = last, min(2 * blocks, MOST_BLOCKS)
+        while first < len(self._order):
+            if self._effort.is_spent:
+                rest = self._table.bounds[self._order[first:]]
+                self.left += int(np.count_nonzero(rest < self._known))
+                return
+            before, done = self._effort.labels, 0
+            round_ = self._blocks(first, first + blocks * BLOCK)
+            for result in map_in_order(run, round_, self._options.workers):
+                self._effort.spend(result[2] + len(result[0]) * LABELS_OF_A_ROW)
+                self.labels += result[2]
+                done += len(result[0])
+                yield result
+            if not done and not self._effort.is_spent:
+                return
+            share = max(before - self._effort.labels, 1) / blocks
+            most = max(1, int(self._effort.labels / share))
+            first, blocks = first + done, min(2 * blocks, MOST_BLOCKS, most)
 
     def _blocks(self, first: int, last: int) -> Iterator[Block]:
         known = self._known
         for start in range(first, min(last, len(self._order)), BLOCK):
-            if self._table.bounds[self._order[start]] >= known:
-                return
-            if self._is_late():
-                self.left = len(self._order) - start
+            if self._table.bounds[self._order[start]] >= known or self._effort.clock.is_late:
                 return
             yield self._order[start : start + BLOCK], known
 
     def _search(self, block: Block) -> Result:
         (rows, below), labels = block, self._options.labels
         flat = copy_record(flatten_problem(self._candidates.problem))
-        return rows, least_energies(flat, new_record(Work), self._table, rows, below, labels)
+        least, made = least_energies(flat, new_record(Work), self._table, rows, below, labels)
+        return rows, least, made
 
     def _bound(self, block: Block) -> Result:
         (rows, below), mapping_type = block, self._options.mapping_type
-        return rows, bounds_of_rows(self._candidates, self._table, rows, below, mapping_type)
+        return rows, bounds_of_rows(self._candidates, self._table, rows, below, mapping_type), 0
 
-
-def _exact_energy(
-    candidates: SpatialCandidates, row: int, known: float, options: ExactOptions
-) -> tuple[float, bool]:
-    """The least energy that the exact search finds, and whether none is below."""
-    incumbents = ((known, inf),) if known < inf else ()
-    task = SearchTask(candidates.spatial(row), incumbents, start=False)
-    batches = list(exact(task, Objective.ENERGY, options))
-    least = min((float(batch.energy.min()) for batch in batches if len(batch)), default=inf)
-    return least, not batches[-1].statistics.unproven
+    def _exact_energy(self, row: int) -> tuple[float, bool]:
+        """The least energy that the exact search finds, and whether none is below."""
+        incumbents = ((self._known, inf),) if self._known < inf else ()
+        task = SearchTask(self._candidates.spatial(row), incumbents, start=False)
+        batches = list(exact(task, Objective.ENERGY, self._options))
+        least = min((float(batch.energy.min()) for batch in batches if len(batch)), default=inf)
+        end = batches[-1].statistics
+        self._effort.spend(end.labels + LABELS_OF_A_SEARCH)
+        return least, not end.unproven

@@ -57,14 +57,16 @@ def energy_bounds(
 @kernel
 def least_energies(
     problem: FlatProblem, work: Work, table: RowTable, rows: Ints, below: float, labels: int
-) -> Floats:
-    """[i] the least energy (pJ) of the uneven mappings of each row; infinite if not ``below``.
+) -> tuple[Floats, int]:
+    """[i] the least energy (pJ) of the uneven mappings of each row, and the labels of all.
+
+    The energy is infinite if it is not ``below``.
 
     Each energy found lowers the limit for the rows after it, except for those that are as low up
     to rounding. -infinity where the limit on labels ends a search, or where tables would be too
     large. The records are scratch. Nothing may leak.
     """
-    least = np.full(len(rows), np.inf)
+    least, made = np.full(len(rows), np.inf), 0
     for i in range(len(rows)):
         if table.bounds[rows[i]] >= below:
             continue
@@ -73,10 +75,11 @@ def least_energies(
             least[i] = -np.inf
             continue
         space = _energy_space(problem, work, lattice, False)
-        least[i] = _least_energy(problem, space, below, labels)
+        least[i], labels_of_row = _least_energy(problem, space, below, labels)
+        made += labels_of_row
         if least[i] > -np.inf:
             below = min(below, least[i] * (1 + ROUNDING))
-    return least
+    return least, made
 
 
 @kernel
@@ -114,17 +117,23 @@ def _origin_bound(problem: FlatProblem, space: Space) -> float:
 
 
 @kernel
-def _least_energy(problem: FlatProblem, space: Space, below: float, labels: int) -> float:
-    """The least energy below a limit, else infinity; -infinity if there are too many labels."""
-    bound = _origin_bound(problem, space)
+def _least_energy(
+    problem: FlatProblem, space: Space, below: float, labels: int
+) -> tuple[float, int]:
+    """The least energy below a limit, else infinity, and how many labels were made.
+
+    The energy is -infinity if there are too many.
+    """
+    bound, made = _origin_bound(problem, space), 0
     if bound >= below:
-        return np.inf
+        return np.inf, made
     pool = new_pool(problem, space, labels)
     for limit in limits_between(bound, below):
         outcome = find_paths(problem, space, pool, limit)
+        made += outcome.labels
         if not outcome.is_complete:
-            return -np.inf
+            return -np.inf, made
         label = least_leftover(pool)
         if label >= 0:
-            return float(costs_of(space.rule, space.resources, pool.spent[label, :1])[0])
-    return np.inf
+            return float(costs_of(space.rule, space.resources, pool.spent[label, :1])[0]), made
+    return np.inf, made

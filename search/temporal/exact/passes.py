@@ -32,6 +32,14 @@ class Passed(NamedTuple):
     energies: Floats
     latencies: Floats
     is_complete: bool
+    labels: int
+
+
+class Descended(NamedTuple):
+    """The end of a depth-first pass."""
+
+    is_complete: bool
+    steps: int
 
 
 def pass_with_dominance(
@@ -47,7 +55,8 @@ def pass_with_dominance(
     ends = leftover(pool) if outcome.is_complete else []
     if not ends:
         empty = MappingBatch.empty(prepared.spatial, SearchStatistics())
-        return Passed(evaluate_batch(empty), np.empty(0), np.empty(0), outcome.is_complete)
+        none = np.empty(0)
+        return Passed(evaluate_batch(empty), none, none, outcome.is_complete, outcome.labels)
     paths = [moves_to(label, pool.parent, pool.move) for label in ends]
     mappings = mapping_of(prepared.spatial, flat, prepared.factors, paths)
     if prepared.is_even:
@@ -57,12 +66,12 @@ def pass_with_dominance(
     kinds = len(space.resources.kind)
     costs = [costs_of(space.rule, space.resources, pool.spent[label, :kinds]) for label in ends]
     bounds = np.array(costs).T
-    return Passed(evaluate_batch(mappings), bounds[0], bounds[1], True)
+    return Passed(evaluate_batch(mappings), bounds[0], bounds[1], True, outcome.labels)
 
 
 def pass_depth_first(
     prepared: Prepared, limit: float, incumbents: Sequence[Costs], steps: int
-) -> Generator[EvaluationBatch, None, bool]:
+) -> Generator[EvaluationBatch, None, Descended]:
     """All mappings that may be better than those before; returns whether these are all.
 
     It ends early after so many ``steps``, each of which makes a partial path longer.
@@ -73,7 +82,7 @@ def pass_depth_first(
         status = descend(flat, space, descent, status, prepared.is_even)
         if status.rows:
             yield _evaluated(prepared, descent, status.rows)
-    return status.depth < 0
+    return Descended(status.depth < 0, steps - status.steps)
 
 
 MOST_POINTS = 1000

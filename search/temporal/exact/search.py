@@ -6,8 +6,8 @@ There the search first passes over the paths with the lowest bounds, with domina
 for energy these are optimal. Where bound and best mapping differ, it then goes through all
 mappings that may be better than the best one found.
 
-A limit on the number of labels ends a search early. What it returns then are the best mapping
-found and a true bound.
+A limit on the number of labels, or of seconds if there is one, ends a search early. What it returns
+then are the best mapping found and a true bound.
 """
 
 from __future__ import annotations
@@ -32,9 +32,15 @@ from nestmap.model import (
 )
 from nestmap.model.units import PositiveCount
 from nestmap.search.spatial.lower_bounds import lower_bounds
+from nestmap.search.temporal.exact.effort import SearchClock
 from nestmap.search.temporal.exact.incumbents import Costs, Incumbents, values_of
 from nestmap.search.temporal.exact.limits import limits_between
-from nestmap.search.temporal.exact.passes import Passed, pass_depth_first, pass_with_dominance
+from nestmap.search.temporal.exact.passes import (
+    Descended,
+    Passed,
+    pass_depth_first,
+    pass_with_dominance,
+)
 from nestmap.search.temporal.exact.space import Prepared, is_too_large, origin_bound, prepare
 from nestmap.search.temporal.exact.start import best_orders, in_primes, loma_batches, more_batches
 from nestmap.search.temporal.ordering import PinnedOrder, pinned_orders
@@ -71,12 +77,14 @@ class SearchTask:
     """One spatial mapping to search, and what is known of others.
 
     Only mappings that improve on the ``incumbents`` are of interest. With ``start``, LOMA's orders
-    come first, and say why if nothing fits.
+    come first, and say why if nothing fits. After so many ``seconds`` no pass begins, but LOMA's
+    orders are evaluated in any case.
     """
 
     spatial: SpatialProblem
     incumbents: tuple[Costs, ...] = ()
     start: bool = True
+    seconds: float | None = None
 
 
 def exact(
@@ -120,6 +128,8 @@ class _Run:
         self._found = 0
         self._bound = inf
         self._unproven = 0
+        self._labels = 0
+        self._clock, self._is_cut = SearchClock(task.seconds), False
         self._has_started = bool(task.incumbents) or not task.start
         self._has_more = False
 
@@ -135,7 +145,12 @@ class _Run:
                 yield from self._prove(one)
             if not self._found and not self._has_started:
                 yield from self._loma()
-        statistics = SearchStatistics(bounds=self._bounds(), unproven=self._unproven)
+        statistics = SearchStatistics(
+            bounds=self._bounds(),
+            unproven=self._unproven,
+            cut=int(self._is_cut),
+            labels=self._labels,
+        )
         yield evaluate_batch(MappingBatch.empty(self._spatial, statistics))
 
     def _loma(self) -> Iterator[EvaluationBatch]:
@@ -161,7 +176,7 @@ class _Run:
             return
         batches = list(self._loma())
         yield from batches
-        if all(x is not None and x.is_sum for x in prepared):
+        if all(x is not None and x.is_sum for x in prepared) or self._is_late():
             return
         bounds: list[float] = []
         for space in prepared:
@@ -172,14 +187,14 @@ class _Run:
     def _free_cuts(self, batches: Sequence[EvaluationBatch]) -> Iterator[EvaluationBatch]:
         """The best orders of some batches with all of their cuts free."""
         for order in best_orders(batches, self._objective):
-            chain = self._prepared(in_primes(order, self._ways))
+            chain = None if self._is_late() else self._prepared(in_primes(order, self._ways))
             if chain is not None:
                 passed = self._pass(chain, self._known.limit, FREED_LABELS)
                 yield self._noted(passed.evaluations)
 
     def _try_more(self) -> Iterator[EvaluationBatch]:
         """More orders of LOMA and SALSA, for a better incumbent than that of the passes."""
-        if self._task.start and not self._has_more:
+        if self._task.start and not self._has_more and not self._is_late():
             self._has_more = True
             kind, workers = self._options.mapping_type, self._options.workers
             batches = list(more_batches(self._spatial, self._objective, kind, workers))
@@ -209,6 +224,9 @@ class _Run:
             return
         if not prepared.is_feasible:
             return
+        if self._is_late():
+            self._show(origin_bound(prepared) if self._objective is not None else -inf, 1)
+            return
         if self._objective is None:
             yield from self._prove_front(prepared)
             return
@@ -230,8 +248,8 @@ class _Run:
         shown = origin_bound(prepared)
         limits: list[float] = limits_between(shown, self._known.limit).tolist()
         for limit in limits:
-            passed = self._pass(prepared, limit)
-            if not passed.is_complete:
+            passed = None if self._is_late() else self._pass(prepared, limit)
+            if passed is None or not passed.is_complete:
                 return shown, 1
             shown = self._least(passed, limit)
             yield self._noted(passed.evaluations)
@@ -259,17 +277,28 @@ class _Run:
     def _pass(self, prepared: Prepared, limit: float, labels: int = 0) -> Passed:
         share = LABELS_OF_A_SUM if prepared.is_sum else 1
         most = labels or self._options.labels * share
-        return pass_with_dominance(prepared, limit, self._known.costs, most)
+        passed = pass_with_dominance(prepared, limit, self._known.costs, most)
+        self._labels += passed.labels // share
+        return passed
 
     def _descend(self, prepared: Prepared) -> Generator[EvaluationBatch, None, bool]:
         """Goes through what may be better than the incumbents; returns whether that is all."""
         steps = STEPS_PER_LABEL * self._options.labels
         batches = pass_depth_first(prepared, self._known.limit, self._known.costs, steps)
-        while True:
+        while not self._is_late():
             try:
                 yield self._noted(next(batches))
             except StopIteration as end:
-                return bool(end.value)
+                descended: Descended = end.value
+                self._labels += descended.steps // STEPS_PER_LABEL
+                return descended.is_complete
+        return False
+
+    def _is_late(self) -> bool:
+        """Whether the time is up; what is left out from then on is unproven."""
+        if self._clock.is_late:
+            self._is_cut, self._unproven = True, 1
+        return self._is_cut
 
     def _show(self, bound: float, unproven: int) -> None:
         self._bound = min(self._bound, bound)

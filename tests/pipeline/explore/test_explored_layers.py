@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 from uuid import UUID
@@ -74,19 +73,12 @@ def forget(path: Path) -> None:
         connection.execute("DELETE FROM explored_layers")
 
 
-def unlimited(plan: SearchPlan) -> SearchPlan:
-    """The plan without a time limit, which compilation could exceed."""
-    if not isinstance(plan.search, ExactStage):
-        return plan
-    return copy_with(plan, {"search": copy_with(plan.search, {"time_limit": None})})
-
-
 @pytest.mark.parametrize("name", every(4, [*KINDS, "diagonal"]))
 def test_a_layer_is_reused_without_its_spatial_mappings(
     name: str, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kind = KINDS.get(name, DIAGONAL)
-    plan = unlimited(kind.plan)
+    plan = kind.plan
     with Store.open(path) as store:
         first = explore_network(kind.network, plan, store=store)
     forget(path)
@@ -181,16 +173,28 @@ def test_a_layer_of_which_too_little_is_recorded_is_explored_again(
         explored(path, recording=Recording())
 
 
-def test_a_layer_that_a_time_limit_ended_is_not_reused(
+def test_what_a_time_limit_has_cut_is_not_reused_as_if_it_were_whole(path: Path) -> None:
+    plan, timed = SearchPlan(), SearchPlan.of(SearchOptions(time_limit=1e-9, workers=1))
+    with Store.open(path) as store:
+        cut = explore_network(LARGE, timed, store=store).total
+    assert all(x.statistics.cut for x in cut.layers)
+    assert layers(path) == 0
+    with Store.open(path) as store:
+        whole = explore_network(LARGE, plan, store=store).total
+    assert whole == explore_network(LARGE, plan).total
+    assert not any(x.statistics.cut for x in whole.layers)
+    assert layers(path) > 0
+
+
+def test_a_layer_that_a_limit_of_work_ended_is_reused(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    now: Iterator[float] = iter(range(10_000))
-    monkeypatch.setattr("nestmap.pipeline.stages.mapping.exact.monotonic", lambda: next(now))
-    plan = SearchPlan.of(SearchOptions(time_limit=1.5))
+    plan = SearchPlan(search=ExactStage(layer_labels=1))
     with Store.open(path) as store:
-        found = explore_network(LARGE, plan, store=store).total
-    assert all(x.statistics.unproven for x in found.layers)
-    assert layers(path) == 0
+        first = explore_network(LARGE, plan, store=store).total
+        assert any(x.statistics.unproven for x in first.layers)
+        forbid(monkeypatch, *GENERATING, *SEARCHING)
+        assert explore_network(LARGE, plan, store=store).total == first
 
 
 class StoppedError(Exception):

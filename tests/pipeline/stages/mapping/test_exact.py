@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Final
 
 import pytest
@@ -30,6 +31,7 @@ from nestmap.pipeline.stages import (
 from nestmap.pipeline.stages.mapping.candidates import STARTS, RankedCandidates
 from nestmap.search import best_of, parallel
 from nestmap.search.spatial.all_mappings import all_spatial_mappings
+from nestmap.search.temporal.exact import effort
 from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact
 from tests.costmodel.machines import machine, memory
 from tests.pipeline.networks import PROBLEM
@@ -73,7 +75,10 @@ def test_candidates_come_in_the_order_of_their_bounds(objective: Objective | Non
     assert ranked.latency.tolist() == candidates.latency.tolist()
 
 
-def test_when_the_time_is_up_the_rest_is_left_out_with_its_bounds() -> None:
+@pytest.mark.parametrize("limit", [{"time_limit": 1e-9}, {"layer_labels": 1}])
+def test_when_a_limit_is_reached_the_rest_is_left_out_with_its_bounds(
+    limit: dict[str, object],
+) -> None:
     walked: list[ExactStage] = []
 
     def run(stage: ExactStage) -> Stage[SpatialProblem, Iterator[EvaluationBatch]]:
@@ -81,12 +86,58 @@ def test_when_the_time_is_up_the_rest_is_left_out_with_its_bounds() -> None:
         return stage
 
     candidates = AllSpatialMappingsStage(objective=Objective.ENERGY)(LAYERS[1])
-    stage = ExactWalkStage(ExactStage(objective=Objective.ENERGY, time_limit=1e-9), run)
-    best = best_of(stage([candidates]), Objective.ENERGY)
+    search = copy_with(ExactStage(objective=Objective.ENERGY), limit)
+    best = best_of(ExactWalkStage(search, run)([candidates]), Objective.ENERGY)
+    found = best.statistics
     assert len(walked) == 1
-    assert best.statistics.unproven + best.statistics.pruned == len(candidates) - 1
-    assert best.statistics.bounds is not None
-    assert best.statistics.bounds.energy <= min(candidates.energy.tolist()[1:])
+    left = found.unproven - walked_unproven(walked[0], candidates[0])
+    assert left + found.pruned == len(candidates) - 1
+    assert found.cut == (found.unproven if "time_limit" in limit else 0)
+    assert found.bounds is not None
+    assert found.bounds.energy <= min(candidates.energy.tolist()[1:])
+
+
+def walked_unproven(stage: ExactStage, spatial: SpatialProblem) -> int:
+    return best_of(stage(spatial), Objective.ENERGY).statistics.unproven
+
+
+@pytest.mark.parametrize("objective", [*Objective, None])
+def test_without_a_limit_of_time_no_result_depends_on_the_clock(
+    objective: Objective | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    search = copy_with(ExactStage(objective=objective), {"layer_labels": 20_000})
+    usual = walked(search)
+    hours: Iterator[int] = count(0, 3600)
+    monkeypatch.setattr(effort, "monotonic", lambda: float(next(hours)))
+    assert walked(search) == usual
+    assert walked(copy_with(search, {"workers": 3})) == usual
+
+
+@pytest.mark.parametrize("objective", Objective)
+def test_a_limit_of_time_loses_proofs_but_nothing_that_loma_finds(objective: Objective) -> None:
+    for problem in LAYERS:
+        usual = SearchPlan.of(SearchOptions(objective=objective.value, search="loma"))
+        timed = SearchPlan.of(SearchOptions(objective=objective.value, time_limit=1e-9))
+        found = best_stage(timed)(problem)
+        loma = best_stage(usual)(problem)
+        assert found.values(objective)[0] <= loma.values(objective)[0]
+        assert found.statistics.cut > 0
+        assert found.statistics.bounds is not None
+        optimum = best_stage(SearchPlan(objective=objective))(problem).values(objective)[0]
+        assert found.statistics.bounds.of(objective) <= optimum <= found.values(objective)[0]
+
+
+def test_compiling_does_not_count_as_searching(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    compiled = [0.0]
+    monkeypatch.setattr(effort, "monotonic", lambda: now[0])
+    monkeypatch.setattr(effort, "seconds_preparing", lambda: compiled[0])
+    clock = effort.SearchClock(5.0)
+    now[0], compiled[0] = 140.0, 38.0
+    assert not clock.is_late
+    assert clock.left == pytest.approx(3.0)
+    now[0] = 143.5
+    assert clock.is_late
 
 
 def test_each_search_gets_the_best_costs_of_those_before() -> None:

@@ -126,6 +126,23 @@ def test_a_sweep_that_ended_early_goes_on(
     assert check_store(path).is_sound
 
 
+def test_designs_that_a_limit_of_time_has_cut_are_explored_again(
+    few: Path, few_swept: SweepResult, path: Path, explored: list[str]
+) -> None:
+    cut = nestmap.sweep(few, time_limit=1e-9, store=path, runs="none")
+    assert any(network.cut for design in cut.designs for network in design.networks)
+    explored.clear()
+    assert nestmap.sweep(few, time_limit=1e-9, store=path, runs="none") == cut
+    assert explored
+    assert nestmap.sweep(few, store=path, runs="none") == few_swept
+    explored.clear()
+    assert nestmap.sweep(few, store=path, runs="none") == few_swept
+    assert not explored
+    with Store.open_read_only(path) as store:
+        assert all(sweep.state.is_complete for sweep in store.sweeps())
+    assert check_store(path).is_sound
+
+
 @pytest.mark.parametrize(("strategy", "designs"), [("random", 7), ("nsga2", 16), ("tpe", 11)])
 def test_a_sweep_is_resumed_without_its_files(
     tmp_path: Path, path: Path, strategy: StrategyName, designs: int

@@ -15,6 +15,7 @@ from nestmap.search.spatial.all_mappings import SpatialCandidates, all_spatial_m
 from nestmap.search.spatial.lower_bounds import lower_bounds
 from nestmap.search.spatial.unrolling_table import UnrollingTable
 from nestmap.search.temporal.exact import energy_walk
+from nestmap.search.temporal.exact.effort import Effort
 from nestmap.search.temporal.exact.energy_walk import (
     EnergyWalk,
     bounds_of_rows,
@@ -31,6 +32,9 @@ from tests.search.temporal.exact.problems import Kind, seeded_problem
 SEEDS = 12
 MOST_ROWS = 60
 ROUNDING = 1e-12
+ENOUGH = 10**12
+"""Labels that no walk makes."""
+
 OPTIONS = {kind: ExactOptions(mapping_type=kind) for kind in MappingType}
 
 
@@ -55,14 +59,14 @@ def test_the_rows_lead_to_the_optimum_of_all_rows(kind: Kind) -> None:
             continue
         options = ExactOptions(mapping_type=small.mapping_type)
         every = [least_energy(candidates, row, options) for row in range(len(candidates))]
-        rows = list(EnergyWalk(candidates, inf, options).rows())
+        rows = walk(candidates, inf, options)
         energies = [every[row] for row in rows]
         assert all(b < a * (1 + ROUNDING) for a, b in pairwise(energies))
         assert min(energies, default=inf) == pytest.approx(min(every), rel=ROUNDING)
         assert len(set(rows)) == len(rows)
-        assert list(EnergyWalk(candidates, inf, copy_with(options, {"workers": 2})).rows()) == rows
+        assert walk(candidates, inf, copy_with(options, {"workers": 2})) == rows
         if min(every) < inf:
-            assert not list(EnergyWalk(candidates, min(every) * (1 - ROUNDING), options).rows())
+            assert not walk(candidates, min(every) * (1 - ROUNDING), options)
 
 
 @pytest.mark.parametrize("kind", Kind)
@@ -102,20 +106,21 @@ def test_bounds_of_operands_are_below_all_mappings(kind: Kind) -> None:
 
 def test_rows_that_a_limit_leaves_unproven_are_among_them() -> None:
     candidates = candidates_of(seeded_problem(Kind.PLAIN, 1, 2000).spatial.problem)
-    rows = list(EnergyWalk(candidates, inf, ExactOptions(labels=1)).rows())
+    rows = walk(candidates, inf, ExactOptions(labels=1))
     assert sorted(rows) == list(range(len(candidates)))
 
 
+@pytest.mark.parametrize("work", [1_000, 10_000, ENOUGH])
 @pytest.mark.parametrize("labels", [20, 60, ExactOptions().labels])
 def test_rows_do_not_depend_on_the_number_of_workers(
-    labels: int, monkeypatch: pytest.MonkeyPatch
+    labels: int, work: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(energy_walk, "BLOCK", 1)
     for seed in range(SEEDS):
         candidates = candidates_of(seeded_problem(Kind.PLAIN, seed, 2000).spatial.problem)
         options = ExactOptions(labels=labels)
         one, *others = (
-            list(EnergyWalk(candidates, inf, copy_with(options, {"workers": workers})).rows())
+            walk(candidates, inf, copy_with(options, {"workers": workers}), work)
             for workers in (1, 2, 7)
         )
         assert others == [one, one]
@@ -152,6 +157,22 @@ def test_spatial_mappings_on_which_a_limit_ends_the_comparison_are_not_compared(
 
 def candidates_of(problem: MappingProblem) -> SpatialCandidates:
     return all_spatial_mappings(problem, mixed=True)
+
+
+def walk(
+    candidates: SpatialCandidates, incumbent: float, options: ExactOptions, labels: int = ENOUGH
+) -> list[int]:
+    return list(EnergyWalk(candidates, incumbent, options, Effort(labels)).rows())
+
+
+def test_a_walk_whose_effort_is_spent_counts_what_is_left() -> None:
+    candidates = candidates_of(seeded_problem(Kind.PLAIN, 1, 2000).spatial.problem)
+    whole = EnergyWalk(candidates, inf, ExactOptions(), Effort(ENOUGH))
+    assert list(whole.rows())
+    assert whole.left == 0 < whole.labels
+    spent = EnergyWalk(candidates, inf, ExactOptions(), Effort(0))
+    assert not list(spent.rows())
+    assert spent.left == len(candidates)
 
 
 def least_energy(candidates: SpatialCandidates, row: int, options: ExactOptions) -> float:
