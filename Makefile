@@ -61,11 +61,8 @@ validate: $(READY)  ## model against measured chips: the tables of docs/silicon.
 	$(PYTHON) -m benchmarks.silicon
 	$(PYTHON) -m benchmarks.imc_silicon
 
-wheel: $(READY)  ## a wheel for this platform and Python that contains the compiled kernels, in dist/
-	rm -rf dist/kernels
-	PYTHONPATH=src $(PYTHON) -m benchmarks.compile_kernels dist/kernels
-	NESTMAP_KERNELS=$(CURDIR)/dist/kernels $(PYTHON) -m pip wheel -q --no-deps -w dist .
-	rm -rf dist/kernels
+wheel: $(READY)  ## a wheel, in dist/
+	$(PYTHON) -m pip wheel -q --no-deps -w dist .
 
 kernels: $(READY)  # what each worker of the tests would compile where nothing is compiled yet
 	$(PYTHON) -m tests.kernels

@@ -25,7 +25,7 @@ ROOMS = ("model", "costmodel", "search", "store", "pipeline")
 # What each layer is made of; the pipeline, where it all meets, may use every dependency.
 LIBRARIES = {
     "model": {"numpy", "pydantic", "networkx", "lazy_loader"},
-    "costmodel": {"numpy", "numba", "llvmlite"},  # llvmlite comes with numba
+    "costmodel": {"numpy", "numba"},
     "search": {"numpy", "numba", "pydantic", "deap", "ortools"},  # ortools: optional
     # pandas: only its type
     "store": {"numpy", "pydantic", "duckdb", "pyarrow", "pandas", "lazy_loader", "psutil"},

@@ -1,38 +1,32 @@
-"""Declares kernels, plain Python functions over arrays that are compiled once per machine."""
+"""Declares kernels, plain Python functions over arrays that Numba compiles once per machine."""
 
 from __future__ import annotations
 
 import hashlib
-import os
+import pickle
 import sys
 from collections.abc import Callable
 from functools import cached_property, lru_cache, update_wrapper
+from importlib import import_module
 from importlib.metadata import version
+from multiprocessing import parent_process
 from pathlib import Path
 from threading import RLock
-from time import perf_counter
-from types import FunctionType
-from typing import TYPE_CHECKING, Final, Generic, ParamSpec, TypeVar, cast, final
+from types import ModuleType
+from typing import Final, Generic, ParamSpec, Protocol, TypeVar, cast, final
 
-from nestmap.costmodel.kernel.cache import SUFFIX, cached_folders
-from nestmap.costmodel.kernel.shipped import SHIPPED, shipped_machine
-from nestmap.costmodel.kernel.words import Kinds, Words
+from nestmap.costmodel.kernel.cache_folder import choose_folder
 
-if TYPE_CHECKING:  # what is needed where a kernel is called
-    from nestmap.costmodel.kernel.machine_code import Entry, MachineCode
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_IS_COMPILING: Final = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
-_LOADING: Final = RLock()
-_PREPARING: Final = [0.0]
-"""Seconds in which this process has compiled and loaded kernels."""
+_DECLARING: Final = RLock()
+_SOURCES: Final = ("costmodel", "search")
+"""The rooms that have kernels."""
 
-_COMPILER: Final = ("compiler.py", "entry_code.py", "results.py", "words.py")
-"""The files that say what is in the machine code of a kernel."""
-
-_CONSTANTS: Final = frozenset({bool, int, float, str, tuple})
+_DAMAGED: Final = (OSError, EOFError, pickle.UnpicklingError)
+"""What Numba raises if it cannot read or write a cached kernel; kernels do not raise these."""
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
@@ -45,144 +39,114 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
-    """Like :func:`kernel`, for small functions: inlined into their callers.
-
-    A call that is not inlined passes each array as seven words.
-    """
+    """Like :func:`kernel`, for small functions: inlined into their callers."""
     return cast(Callable[P, R], Kernel(function, is_inlined=True))
 
 
 @final
 class Kernel(Generic[R]):
-    """A function that Numba compiles when Python calls it, or when a kernel that does is compiled.
+    """A function under ``numba.njit``, which is imported with the first call.
 
-    What was compiled before is loaded and called without Numba, whose import takes longer than
-    many commands.
+    Numba takes longer to import than many commands to run, and those that reuse results call no
+    kernel. Only kernels that Python calls are cached: they contain the code of all they call.
     """
 
     def __init__(self, function: Callable[..., R], is_inlined: bool) -> None:
         update_wrapper(self, function)
         self.py_func = function
         self._is_inlined = is_inlined
-        self._entries: dict[Kinds, Entry] = {}
 
     def __call__(self, *args: object) -> R:
-        """Runs the compiled function.
-
-        Raises:
-            MemoryError: if it cannot allocate what it needs.
-            TypeError: if kernels cannot take an argument.
-        """
-        if not _IS_COMPILING:
-            return self.py_func(*args)
-        words = Words(args)
-        entry = self._entries.get(words.kinds) or self._load(words.kinds, args)
-        return cast(R, entry.call(words))
-
-    def _load(self, kinds: Kinds, args: tuple[object, ...]) -> Entry:
-        """The code for arguments of some kinds, compiled if it is not cached."""
-        from nestmap.costmodel.kernel.kernel_cache import (  # noqa: PLC0415 (not all commands do)
-            load_code,
-            save_code,
-        )
-        from nestmap.costmodel.kernel.machine_code import Entry  # noqa: PLC0415 (as above)
-
-        with _LOADING:
-            if kinds not in self._entries:
-                name, began = self.py_func.__name__, perf_counter()
-                code = load_code(name, self.digest, kinds)
-                if code is None:
-                    code = self._compile(args)
-                    save_code(name, self.digest, kinds, code)
-                self._entries[kinds] = Entry(code, kinds)
-                _PREPARING[0] += perf_counter() - began
-            return self._entries[kinds]
-
-    def _compile(self, args: tuple[object, ...]) -> MachineCode:
-        from nestmap.costmodel.kernel.compiler import (  # noqa: PLC0415 (imports numba)
-            compile_entry,
-        )
-
-        return compile_entry(self._callee, args)
+        """Runs the compiled function; a cache that is damaged, or full, is done without."""
+        try:
+            return self._entry(*args)
+        except _DAMAGED:
+            if self._entry is self.callee:
+                raise
+            self.__dict__["_entry"] = self.callee
+            return self.callee(*args)
 
     @cached_property
-    def digest(self) -> str:
-        """The result of :func:`digest_of` for the function, as of the first question."""
-        return digest_of(cast(FunctionType, self.py_func))
+    def _entry(self) -> Callable[..., R]:
+        """What Python calls."""
+        folder = cache_folder()
+        if folder is None:
+            return self.callee
+        with _DECLARING:
+            config = _numba().config
+            before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
+            try:
+                return self._compiled(cache=True)
+            finally:
+                config.CACHE_DIR = before
 
     @cached_property
-    def _callee(self) -> Callable[..., object]:
-        from nestmap.costmodel.kernel.compiler import callee  # noqa: PLC0415 (imports numba)
+    def callee(self) -> Callable[..., R]:
+        """What other kernels call."""
+        return self._compiled(cache=False)
 
-        return callee(self.py_func, self._is_inlined)
-
-    @property
-    def _numba_type_(self) -> object:
-        """The type that the name of this kernel has within other kernels."""
-        from nestmap.costmodel.kernel.compiler import (  # noqa: PLC0415 (imports numba)
-            type_of_callee,
-        )
-
-        return type_of_callee(self._callee)
+    def _compiled(self, cache: bool) -> Callable[..., R]:
+        made = _numba().njit(
+            nogil=True, error_model="numpy", forceinline=self._is_inlined, cache=cache
+        )(self.py_func)
+        return cast("Callable[..., R]", made)
 
 
-def is_compiled(kernel: object) -> bool:
-    """Whether this machine has compiled the kernel's module before, or the wheel contains it.
+@lru_cache
+def _numba() -> ModuleType:
+    """Numba, which from now on takes kernels that kernels call for their compiled functions."""
+    numba = import_module("numba")
 
-    Otherwise its first call does.
-    """
-    digest = kernel_digest(kernel)
-    if any(any(folder.glob(f"*{SUFFIX}")) for folder in cached_folders(digest)):
-        return True
-    return (SHIPPED / digest).is_dir() and shipped_machine() is not None
+    def type_of(kernel: Kernel[object], _: object) -> object:
+        return numba.typeof(kernel.callee)
+
+    import_module("numba.extending").typeof_impl.register(Kernel)(type_of)
+    import_module("numba.core.event").register("numba:compile", _timer())
+    return numba
+
+
+class _Timer(Protocol):
+    """Numba's measurement of how long it compiles."""
+
+    done: bool  # false while there is none
+    duration: float
+
+
+@lru_cache
+def _timer() -> _Timer:
+    return cast(_Timer, import_module("numba.core.event").TimingListener())
 
 
 def seconds_preparing() -> float:
-    """How long this process has compiled and loaded kernels, which no limit of a search counts."""
-    return _PREPARING[0]
+    """How long this process has compiled kernels (s), which no limit of a search counts."""
+    return _timer().duration if _numba.cache_info().currsize and _timer().done else 0.0
 
 
-def kernel_digest(kernel: object) -> str:
-    """The result of :func:`digest_of` for the kernel's function."""
-    assert isinstance(kernel, Kernel)
-    return kernel.digest
+@lru_cache
+def cache_folder() -> Path | None:
+    """Where this process caches kernels: named by their sources; ``None`` if nowhere.
 
-
-def digest_of(function: FunctionType) -> str:
-    """A digest of everything that determines the compiled code of a function.
-
-    This is Numba's version, how it is used, the file of the function, and what its module imports
-    from others: kernels (by their digests), constants (by value), classes and functions of this
-    package (by their files).
+    One line on the error output says if it is not the folder of the user's caches; none in
+    processes that ``multiprocessing`` has started, so call this before starting them.
     """
-    module = function.__module__
-    digest = hashlib.sha256(_compiler() + _source(module))
-    for name, value in sorted(function.__globals__.items()):
-        ingredient = b"" if name.startswith("__") else _ingredient(value, module)
-        digest.update(name.encode() + ingredient if ingredient else b"")
+    folder, remark = choose_folder()
+    if remark and parent_process() is None:
+        print(f"nestmap: {remark}", file=sys.stderr)
+    return None if folder is None else folder / _digest()
+
+
+def is_compiled(kernel: Callable[..., object]) -> bool:
+    """Whether this machine has compiled a kernel before; otherwise its first call does."""
+    folder, _ = choose_folder()
+    names = f"*/{kernel.__module__.rpartition('.')[2]}.{kernel.__name__}-*.nbi"
+    return folder is not None and any((folder / _digest()).glob(names))
+
+
+@lru_cache
+def _digest() -> str:
+    """A digest of the sources of all kernels: Numba does not see changes of those called."""
+    root, digest = Path(__file__).parents[2], hashlib.sha256(version("numba").encode())
+    for room in _SOURCES:
+        for file in sorted((root / room).rglob("*.py")):
+            digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
-
-
-def _ingredient(value: object, module: str) -> bytes:
-    """What a global name contributes to the digest of a function of a module."""
-    origin: object = getattr(value, "__module__", None)
-    if origin == module:
-        return b""
-    if isinstance(value, Kernel):
-        return value.digest.encode()
-    if isinstance(origin, str) and origin.startswith("nestmap."):
-        return _source(origin)
-    return repr(value).encode() if type(value) in _CONSTANTS else b""
-
-
-@lru_cache
-def _compiler() -> bytes:
-    files = [Path(__file__).with_name(name).read_bytes() for name in _COMPILER]
-    return b"".join([version("numba").encode(), *files])
-
-
-@lru_cache
-def _source(module: str) -> bytes:
-    file = sys.modules[module].__file__
-    assert file is not None, f"{module} has no source"
-    return hashlib.sha256(Path(file).read_bytes()).digest()

@@ -20,7 +20,7 @@ from threading import Event, Thread
 from typing import Final, NamedTuple, final
 
 from nestmap.costmodel.evaluate_rows import is_compiled_before
-from nestmap.costmodel.kernel.cache import cache_base
+from nestmap.costmodel.kernel.jit import cache_folder
 from nestmap.model import InputError
 from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.result import DesignResult
@@ -38,7 +38,7 @@ MOST_ENDED: Final = 3
 @contextmanager
 def process_explorer(method: SweepMethod, processes: int) -> Generator[ExploreDesigns]:
     """Explores designs in so many processes, each with one thread; they end with the block."""
-    cache_base()  # says where kernels are cached; workers say nothing
+    cache_folder()  # says where kernels are cached; workers say nothing
     pool = _Pool(pickle.dumps(method), processes)
     alone = method.explorer(Event())
     try:
