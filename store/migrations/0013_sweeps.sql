@@ -45,7 +45,7 @@ CREATE TABLE sweep_designs (
   latency DOUBLE,
   edp DOUBLE,
   reason VARCHAR,
-  networks STRUCT(network VARCHAR, weight DOUBLE, energy DOUBLE, latency DOUBLE, gap DOUBLE, cut BOOLEAN)[] NOT NULL
+  networks STRUCT(network VARCHAR, weight DOUBLE, energy DOUBLE, latency DOUBLE, gap DOUBLE)[] NOT NULL
 );
 COMMENT ON TABLE sweep_designs IS 'The designs that sweeps have explored';
 COMMENT ON COLUMN sweep_designs.sweep IS 'sweeps.hash';
@@ -58,7 +58,7 @@ COMMENT ON COLUMN sweep_designs.energy IS 'Energy (pJ) of the networks: sum, or 
 COMMENT ON COLUMN sweep_designs.latency IS 'Latency (cycles) of the networks: sum, or the worst; NULL: infeasible';
 COMMENT ON COLUMN sweep_designs.edp IS 'Energy-delay product (pJ x cycles) of the networks; NULL: infeasible';
 COMMENT ON COLUMN sweep_designs.reason IS 'Why the design has no figures; NULL: it has';
-COMMENT ON COLUMN sweep_designs.networks IS 'What each network costs once: energy (pJ), latency (cycles), the share by which the optimum may be below (gap), and whether a limit of time ended a search (cut)';
+COMMENT ON COLUMN sweep_designs.networks IS 'What each network costs once: energy (pJ), latency (cycles), and the share by which the optimum may be below (gap)';
 
 CREATE MACRO sweep_id(given) AS (
   SELECT if(

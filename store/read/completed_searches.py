@@ -63,7 +63,7 @@ class CompletedSearchRow(TypedDict):
     energy_bound: float | None
     latency_bound: float | None
     edp_bound: float | None
-    unproven: int
+    unproven: int | None
     cut: int
     labels: int
 
@@ -151,7 +151,7 @@ def search_of(row: CompletedSearchRow) -> SearchRow:
             row["energy_bound"],
             row["latency_bound"],
             row["edp_bound"],
-            row["unproven"],
+            row["unproven"] or 0,
             row["cut"],
             row["labels"],
         ),

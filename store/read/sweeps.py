@@ -59,7 +59,7 @@ JOIN (
     unnest($methods::VARCHAR[]) AS method, generate_subscripts($methods::VARCHAR[], 1) - 1 AS place
 ) AS asked ON list_contains(sweep.methods, asked.method)
 WHERE len(design.networks) > 0
-  AND NOT design.networks[list_position(sweep.methods, asked.method)].cut
+  AND design.networks[list_position(sweep.methods, asked.method)].cut IS NOT TRUE
   AND design.accelerator IN (SELECT unnest($accelerators::VARCHAR[]))
 GROUP BY design.accelerator, asked.place
 """
@@ -84,7 +84,7 @@ class _Figures(TypedDict):
     energy: float
     latency: float
     gap: float | None
-    cut: bool
+    cut: bool | None
 
 
 _Design = tuple[Decimal, str, str | None, float | None, str | None, list[_Figures]]
@@ -145,7 +145,7 @@ def read_known_figures(
     rows: list[tuple[str, int, _Figures]] = connection.execute(_KNOWN, asked).fetchall()
     known: KnownFigures = {}
     for accelerator, place, figures in rows:
-        known.setdefault(accelerator, {})[place] = NetworkFigures(**figures)
+        known.setdefault(accelerator, {})[place] = _network(figures)
     return known
 
 
@@ -154,6 +154,12 @@ def shares_figures(connection: duckdb.DuckDBPyConnection, info: SweepInfo) -> bo
     asked = {"sweep": info.key, "methods": list(info.methods)}
     rows: list[tuple[int]] = connection.execute(_SHARING, asked).fetchall()
     return rows[0][0] > 0
+
+
+def _network(figures: _Figures) -> NetworkFigures:
+    """The figures of a network; those of older schemas do not say whether they are cut."""
+    known = {**figures, "cut": bool(figures["cut"])}
+    return NetworkFigures.model_validate(known)
 
 
 def _designs(cursor: duckdb.DuckDBPyConnection, sweep: SweepRecord) -> Iterator[DesignResult]:
@@ -170,6 +176,6 @@ def _design(aggregate: Aggregate, row: _Design) -> DesignResult:
         parameters=tuple(values.items()),
         accelerator=accelerator,
         area=area,
-        networks=tuple(NetworkFigures(**x) for x in networks),
+        networks=tuple(map(_network, networks)),
         reason=reason,
     )

@@ -285,7 +285,7 @@ class BoundsRow(NamedTuple):
         return CostBounds(energy=self.energy, latency=self.latency, edp=self.edp)
 
 
-BOUND_COLUMNS: Final = "energy_bound, latency_bound, edp_bound, unproven, cut, labels"
+BOUND_COLUMNS: Final = "energy_bound, latency_bound, edp_bound, coalesce(unproven, 0), cut, labels"
 """The columns of a :class:`BoundsRow`, in SQL."""
 
 

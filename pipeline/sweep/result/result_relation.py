@@ -18,6 +18,7 @@ _NETWORK: pa.DataType = pa.struct(
         pa.field("energy", pa.float64()),
         pa.field("latency", pa.float64()),
         pa.field("gap", pa.float64()),
+        pa.field("cut", pa.bool_()),
     ]
 )
 

@@ -130,7 +130,7 @@ def write_rows(name: str, made: Rows) -> None:
         evaluations = size if found > size else None  # all rows, and complete
         SCHEMA.execute(
             f"INSERT INTO {name}.searches SELECT ?, 'key', 'layer', 'c', 'a', 's', '{{}}', '[]', "
-            "'{}', [], [], 8, 1, 'all', ?, NULL, ?, ?, ?, 1",
+            "'{}', [], [], 8, 1, 'all', ?, NULL, ?, ?, ?, 1, 0, 0",
             [search, evaluations, *([0.5, 1.5, 2.5] if evaluations else [None] * 3)],
         )
         SCHEMA.execute(
@@ -184,8 +184,9 @@ def write_run(name: str, number: int, stage: int) -> None:
     )
     if status == "done":
         SCHEMA.execute(
-            f"INSERT INTO {name}.results VALUES (?, 0, 'l', 'h', 1, 0, [], NULL, "
-            "0.5, 0.5, 0.5, 1.5, 2.5, 1)",
+            f"INSERT INTO {name}.results BY NAME SELECT ? AS run, 0 AS position, 'l' AS layer, "
+            "'h' AS cme, 1 AS evaluations, 0 AS pruned, [] AS infeasible, 0.5 AS energy_bound, "
+            "0.5 AS latency_bound, 0.5 AS edp_bound, 1.5 AS bound, 2.5 AS gap, 1 AS unproven",
             [run],
         )
 

@@ -330,7 +330,7 @@ def test_what_could_not_be_written_is_written_by_the_next_call(folder: Path) -> 
         connection.execute(
             "INSERT INTO searches "
             "SELECT 1, '', '', '', '', '', '{}', '[]', '{}', [], [], 8, 1, 'all', NULL, NULL, "
-            "NULL, NULL, NULL, 0"
+            "NULL, NULL, NULL, 0, 0, 0"
         )
         connection.execute("INSERT INTO run_searches VALUES (?, 0, 1, 'fc', false)", [run])
         (folder / str(run) / f"{EVALUATION_ROWS}-000001.parquet.part").mkdir()  # in the way

@@ -24,16 +24,16 @@ CME = copy_with(
 CYCLES = CME.latency
 
 
-def result(value: float | None, name: str = "fc", unproven: int = 0) -> LayerResult:
+def result(value: float | None, name: str = "fc", unproven: int = 0, cut: int = 0) -> LayerResult:
     """A result with this lower bound of its latency."""
     bound = None if value is None else ObjectiveBound(objective=Objective.LATENCY, value=value)
-    statistics = SearchStatistics(evaluations=9, unproven=unproven)
+    statistics = SearchStatistics(evaluations=9, unproven=unproven, cut=cut)
     return LayerResult(cme=copy_with(CME, {"layer": name}), bound=bound, statistics=statistics)
 
 
-def network(*values: float | None, unproven: int = 0) -> NetworkEvaluation:
+def network(*values: float | None, unproven: int = 0, cut: int = 0) -> NetworkEvaluation:
     return NetworkEvaluation(
-        layers=tuple(result(x, f"fc{i}", unproven) for i, x in enumerate(values))
+        layers=tuple(result(x, f"fc{i}", unproven, cut) for i, x in enumerate(values))
     )
 
 
@@ -80,7 +80,12 @@ def test_a_network_says_how_many_are_optimal(values: tuple[float | None, ...], t
 
 
 def test_searches_that_a_limit_ended_are_said() -> None:
-    assert gap_note(network(CYCLES / 2, unproven=2)).endswith(", 2 searches ended by a limit.")
+    by_work = gap_note(network(CYCLES / 2, unproven=2))
+    assert by_work.endswith(", 2 searches ended by the limit of work.")
+    both = gap_note(network(CYCLES / 2, unproven=3, cut=1))
+    assert both.endswith(
+        ", 1 searches ended by the time limit, 2 searches ended by the limit of work."
+    )
 
 
 @pytest.mark.parametrize("width", [60, 400])
