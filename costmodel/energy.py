@@ -19,14 +19,12 @@ def count_accesses(problem: FlatProblem, work: Work) -> None:
 
     Formula: docs/cost-model.md#word-accesses, docs/cost-model.md#gated-operations
 
-    Reads: slides, bits, fresh_bits, times, same_data, dimension, factor, stationary_cut.
+    Reads: slides, bits, fresh_bits, times, dimension, factor, stationary_cut.
     Fills: accesses, extent.
     """
     for x in range(problem.operands):
         for link in range(problem.levels[x]):
             is_gated = link == 0 and problem.least_share[x] < 1.0
-            if work.same_data[x, link] == 1 and not is_gated:
-                continue
             share = share_of_accesses(problem, work, x) if is_gated else 1.0
             for i in range(problem.link_transfers[x, link]):
                 t = problem.link_transfer[x, link, i]

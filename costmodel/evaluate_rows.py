@@ -5,7 +5,6 @@ Formulas: docs/cost-model.md
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -18,19 +17,14 @@ from nestmap.costmodel.hops import hop_cycles, hop_energy, wait_for_hops
 from nestmap.costmodel.kernel.jit import is_compiled, kernel
 from nestmap.costmodel.kernel.record import new_record
 from nestmap.costmodel.kernel.work import Totals, Work
-from nestmap.costmodel.known_rows import NO_ROW, KnownRows, find_row, remember_row
 from nestmap.costmodel.loading import load_ports, offloading, onloading
-from nestmap.costmodel.reuse import compare_loops, count_cycles, measure_tops, place_loops
+from nestmap.costmodel.reuse import count_cycles, measure_tops, place_loops
 from nestmap.costmodel.skipping import skippable_cycles
 from nestmap.costmodel.sliding import measure_slides
 from nestmap.costmodel.stall import time_transfers, worst_stall
-from nestmap.costmodel.structure import Structure, prepare_structure
 from nestmap.costmodel.transfers import count_first_sums, measure_transfers
 from nestmap.costmodel.utilization import find_double_buffers, utilize_memories
 from nestmap.model.arrays import Codes, Floats, Ints
-
-FEW = 256
-"""Rows from which looking for those that cost the same takes less time than it saves."""
 
 
 class Columns(NamedTuple):
@@ -40,30 +34,6 @@ class Columns(NamedTuple):
     latency0: Floats
     latency1: Floats
     latency2: Floats
-
-
-class Scratch(NamedTuple):
-    """The records that the evaluation of a batch uses."""
-
-    work: Work
-    structure: Structure
-    known: KnownRows
-
-
-def new_scratch(rows: int) -> Scratch:
-    """Empty records for so many rows.
-
-    For fewer than ``FEW``, those of known rows are shared, because they stay empty.
-    """
-    structure, known = _for_known_rows() if rows >= FEW else _unused()
-    return Scratch(new_record(Work), structure, known)
-
-
-def _for_known_rows() -> tuple[Structure, KnownRows]:
-    return new_record(Structure), new_record(KnownRows)
-
-
-_unused = lru_cache(_for_known_rows)
 
 
 @kernel
@@ -91,12 +61,9 @@ def load_row(work: Work, factors: Ints, order: Codes, cuts: Codes) -> None:
 def evaluate_row(problem: FlatProblem, work: Work) -> Totals:
     """The cost of the mapping in the work arrays; fills all of them.
 
-    Of the mapping before, for the same problem, each step keeps what is the same.
-
     Each kernel declares the arrays it reads and fills; ``tests/costmodel/test_evaluate_rows.py``
     checks this, and that no array is read before it is filled.
     """
-    compare_loops(problem, work)
     place_loops(problem, work)
     count_cycles(problem, work)
     measure_tops(problem, work)
@@ -158,44 +125,22 @@ def evaluate_rows(
     problem: FlatProblem, factors: Ints, orders: Codes, cuts: Codes, columns: Columns
 ) -> None:
     """Fills ``columns`` with the cost of every row of ``orders`` and ``cuts``."""
-    evaluate_orders(problem, new_scratch(len(orders)), factors, orders, cuts, columns)
+    evaluate_orders(problem, new_record(Work), factors, orders, cuts, columns)
 
 
 @kernel
 def evaluate_orders(
     problem: FlatProblem,
-    scratch: Scratch,
+    work: Work,
     factors: Ints,
     orders: Codes,
     cuts: Codes,
     columns: Columns,
 ) -> None:
-    """Fills ``columns`` as :func:`evaluate_rows` does, with empty records.
-
-    Of rows that cost the same only the first one is evaluated.
-    """
-    work, structure, known = scratch
+    """Fills ``columns`` as :func:`evaluate_rows` does; ``work`` is scratch."""
     for row in range(len(orders)):
-        like = NO_ROW
-        if structure.is_used == 1:
-            like = find_row(problem, structure, known, orders[row], cuts[row])
-        if like != NO_ROW:
-            _copy_costs(columns, like, row)
-            continue
         load_row(work, factors, orders[row], cuts[row])
         write_costs(problem, evaluate_row(problem, work), columns, row)
-        if structure.is_used == 1:
-            remember_row(problem, work, structure, known, row)
-        elif row == 0 and len(orders) >= FEW:
-            prepare_structure(problem, work, structure, factors, orders.shape[1])
-
-
-@kernel
-def _copy_costs(columns: Columns, source: int, row: int) -> None:
-    columns.energy[row] = columns.energy[source]
-    columns.latency0[row] = columns.latency0[source]
-    columns.latency1[row] = columns.latency1[source]
-    columns.latency2[row] = columns.latency2[source]
 
 
 def is_compiled_before() -> bool:

@@ -86,25 +86,17 @@ def count_elements(problem: FlatProblem, work: Work) -> None:
 
     Formula: docs/cost-model.md#elements-of-a-tile
 
-    Reads: dimension, factor, stationary_cut, same_levels, same_growth.
-    Fills: elements, product, growth, extent, level_extent, same_data.
+    Reads: dimension, factor, stationary_cut.
+    Fills: elements, extent, level_extent.
     """
     for view in range(problem.views):
         for x in range(problem.operands):
-            first, top = work.same_levels[x], problem.levels[x]
-            has_pr = problem.first_pr[x] < problem.first_pr[x + 1]
-            done, below = _tile_of_level(problem, work, view, x, first - 1)
-            for level in range(first, top + 1):
+            reset_tile(problem, work)
+            done, product = 0, 1.0
+            for level in range(problem.levels[x] + 1):
                 tile = 1.0
                 for n in range(done, work.stationary_cut[x, level]):
-                    if n < work.same_growth[x]:
-                        if has_pr:
-                            work.extent[work.dimension[n]] *= work.factor[n]
-                    else:
-                        work.growth[view, x, n] = _growth(
-                            problem, work, x, work.dimension[n], work.factor[n]
-                        )
-                    tile *= work.growth[view, x, n]
+                    tile *= _growth(problem, work, x, work.dimension[n], work.factor[n])
                 done = work.stationary_cut[x, level]
                 if level > 0:
                     for i in range(
@@ -113,22 +105,8 @@ def count_elements(problem: FlatProblem, work: Work) -> None:
                         factor = problem.unrolled_factor[view, x, i]
                         dimension = problem.unrolled_dimension[x, i]
                         tile *= _growth(problem, work, x, dimension, factor)
-                below *= tile
-                _keep_tile(problem, work, view, x, level, below)
-
-
-@kernel
-def _tile_of_level(
-    problem: FlatProblem, work: Work, view: int, x: int, level: int
-) -> tuple[int, float]:
-    """Sets the extents to a level's tile (-1: one iteration); returns its loops and elements."""
-    if level < 0:
-        reset_tile(problem, work)
-        return 0, 1.0
-    for q in range(problem.first_pr[x], problem.first_pr[x + 1]):
-        for i in range(2):
-            work.extent[problem.pr_dimensions[q, i]] = work.level_extent[view, level, q, i]
-    return work.stationary_cut[x, level], work.product[view, x, level]
+                product *= tile
+                _keep_tile(problem, work, view, x, level, product)
 
 
 @kernel
@@ -139,10 +117,7 @@ def _keep_tile(
     for q in range(problem.first_pr[x], problem.first_pr[x + 1]):
         for i in range(2):
             work.level_extent[view, level, q, i] = work.extent[problem.pr_dimensions[q, i]]
-    work.product[view, x, level], elements = product, np.rint(product)
-    if elements != work.elements[view, x, level]:
-        work.same_data[x, level] = 0
-    work.elements[view, x, level] = elements
+    work.elements[view, x, level] = np.rint(product)
 
 
 @kernel
@@ -152,7 +127,7 @@ def find_partial_sums(problem: FlatProblem, work: Work) -> None:
     Formula: docs/cost-model.md#partial-sums
 
     Reads: loops, dimension, stationary_cut.
-    Fills: psum_above, same_data.
+    Fills: psum_above.
     """
     highest = work.loops
     while highest > 0 and problem.relevance[OUT, work.dimension[highest - 1]] != IRRELEVANT:
@@ -161,10 +136,7 @@ def find_partial_sums(problem: FlatProblem, work: Work) -> None:
         for level in range(problem.levels[OUT] + 1):
             looped = work.stationary_cut[OUT, level] < highest
             unrolled = problem.reduced_from[view, level + 1] == 1
-            unfinished = 1 if looped or unrolled else 0
-            if unfinished != work.psum_above[view, level]:
-                work.same_data[OUT, level] = 0
-            work.psum_above[view, level] = unfinished
+            work.psum_above[view, level] = 1 if looped or unrolled else 0
 
 
 @kernel
@@ -173,13 +145,11 @@ def count_bits(problem: FlatProblem, work: Work) -> None:
 
     Formula: docs/cost-model.md#bits
 
-    Reads: elements, psum_above, same_data.
+    Reads: elements, psum_above.
     Fills: held.
     """
     for x in range(problem.operands):
         for level in range(1, problem.levels[x] + 1):
-            if work.same_data[x, level] == 1:
-                continue
             for view in range(problem.views):
                 unfinished = x == OUT and work.psum_above[view, level] == 1
                 each = problem.partial_bits if unfinished else problem.element_bits

@@ -20,17 +20,11 @@ def load_ports(problem: FlatProblem, work: Work, compute_cycles: float) -> None:
 
     Formula: docs/cost-model.md#cycles-of-loading
 
-    Reads: cycles, slides, held, bits, fresh_bits, times, needed, same_data, same_port.
-    Fills: loading, sequence, once, compute_cycles.
+    Reads: cycles, slides, held, bits, fresh_bits, times, needed.
+    Fills: loading, sequence, once.
     """
-    is_same = work.compute_cycles == compute_cycles
-    work.compute_cycles = compute_cycles
-    for x in range(problem.operands):
-        is_same = is_same and work.same_data[x, 1] == 1
     view = problem.views - 1
     for port in range(problem.ports):
-        if work.same_port[port] == 1 and (is_same or work.once[port] == 0):
-            continue
         once, busy = 0, 0.0
         for t in range(problem.first_transfer[port], problem.first_transfer[port + 1]):
             work.loading[t] = 0.0

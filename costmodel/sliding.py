@@ -36,7 +36,7 @@ def measure_slides(problem: FlatProblem, work: Work) -> None:
     Formula: docs/cost-model.md#windows-that-slide
 
     Reads: loops, dimension, factor, stationary_cut, cycles, elements, level_extent.
-    Fills: slides, fresh, extent, same_data.
+    Fills: slides, fresh, extent.
     """
     for x in range(1, problem.operands):
         for link in range(1, problem.levels[x]):
@@ -58,7 +58,7 @@ def bound_slides(problem: FlatProblem, work: Work) -> None:
     All loops over one dimension may follow each other there, whatever comes first.
 
     Reads: loops, dimension, factor, stationary_cut, cycles, elements, level_extent.
-    Fills: slides, fresh, extent, same_data.
+    Fills: slides, fresh, extent.
     """
     for x in range(1, problem.operands):
         for link in range(1, problem.levels[x]):
@@ -107,15 +107,11 @@ def put_slides(
     """
     periods = work.cycles[place[0], problem.levels[place[0]]] / work.cycles[place]
     slides = periods - periods / run
-    if slides != work.slides[place]:
-        work.same_data[place] = 0
     work.slides[place] = slides
     for view in range(problem.views):
         fresh = work.elements[view, place[0], place[1]]
         if slides > 0:
             fresh = new_elements(problem, work, view, place, moved)
-        if fresh != work.fresh[view, place[0], place[1]]:
-            work.same_data[place] = 0
         work.fresh[view, place[0], place[1]] = fresh
 
 

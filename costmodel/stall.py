@@ -20,16 +20,12 @@ def time_transfers(problem: FlatProblem, work: Work) -> None:
 
     Formula: docs/cost-model.md#cycles-that-a-transfer-needs-and-may-take
 
-    Reads: cycles, slides, top_irrelevant, doubled, bits, fresh_bits, same_data, same_window.
-    Fills: allowed, needed, fresh_needed, same_port.
+    Reads: cycles, slides, top_irrelevant, doubled, bits, fresh_bits.
+    Fills: allowed, needed, fresh_needed.
     """
     view = problem.views - 1
-    for port in range(problem.ports):
-        work.same_port[port] = 1
     for x in range(problem.operands):
         for link in range(problem.levels[x]):
-            if work.same_data[x, link] == 1 and work.same_window[x, link] == 1:
-                continue
             window = work.cycles[x, link]
             if work.doubled[x, link] == 0:
                 window = np.floor(window / work.top_irrelevant[x, link])
@@ -43,7 +39,6 @@ def time_transfers(problem: FlatProblem, work: Work) -> None:
                     work.fresh_needed[t] = np.ceil(
                         work.fresh_bits[view, t] / problem.port_max[port]
                     )
-                work.same_port[port] = 0
 
 
 @kernel
@@ -52,13 +47,12 @@ def worst_stall(problem: FlatProblem, work: Work) -> float:
 
     Formula: docs/cost-model.md#stall
 
-    Reads: cycles, slides, bits, times, allowed, needed, fresh_needed, same_port.
+    Reads: cycles, slides, bits, times, allowed, needed, fresh_needed.
     Fills: port_stall, sequence, periods, windows, gain, rest.
     """
     worst = 0.0
     for port in range(problem.ports):
-        if work.same_port[port] == 0:
-            work.port_stall[port] = _port_stall(problem, work, port)
+        work.port_stall[port] = _port_stall(problem, work, port)
         worst = max(worst, work.port_stall[port])
     return worst
 

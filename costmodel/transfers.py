@@ -43,7 +43,7 @@ def count_first_sums(problem: FlatProblem, work: Work) -> None:
     Formula: docs/cost-model.md#first-sums
 
     Reads: loops, dimension, factor, stationary_cut.
-    Fills: first_sums, same_data.
+    Fills: first_sums.
     """
     if problem.free_first_sum == 0:
         return
@@ -52,8 +52,6 @@ def count_first_sums(problem: FlatProblem, work: Work) -> None:
         for n in range(work.stationary_cut[OUT, link], work.loops):
             if problem.relevance[OUT, work.dimension[n]] != IRRELEVANT:
                 first *= work.factor[n]
-        if first != work.first_sums[link]:
-            work.same_data[OUT, link] = 0
         work.first_sums[link] = first
 
 
@@ -73,13 +71,11 @@ def measure_transfers(problem: FlatProblem, work: Work) -> None:
 
     Formula: docs/cost-model.md#bits-of-a-period-and-periods
 
-    Reads: elements, slides, fresh, psum_above, first_sums, cycles, same_data.
+    Reads: elements, slides, fresh, psum_above, first_sums, cycles.
     Fills: bits, fresh_bits, times.
     """
     for x in range(problem.operands):
         for link in range(problem.levels[x]):
-            if work.same_data[x, link] == 1:
-                continue
             periods = work.cycles[x, problem.levels[x]] / work.cycles[x, link]
             for view in range(problem.views):
                 unfinished = x == OUT and work.psum_above[view, link] == 1

@@ -18,7 +18,7 @@ def utilize_memories(problem: FlatProblem, work: Work) -> None:
 
     Formula: docs/cost-model.md#utilization
 
-    Reads: held, top_relevant, same_levels, same_data.
+    Reads: held, top_relevant.
     Fills: utilization, effective, shared, effective_shared.
     """
     for memory in range(problem.memories):
@@ -28,11 +28,8 @@ def utilize_memories(problem: FlatProblem, work: Work) -> None:
         for level in range(1, problem.levels[x] + 1):
             memory = problem.memory[x, level]
             held, size = work.held[FRACTIONAL, x, level], problem.memory_size[memory]
-            if level >= work.same_levels[x] or work.same_data[x, level] == 0:
-                work.utilization[x, level] = held / size
-                work.effective[x, level] = live_share(
-                    held, work.top_relevant[x, level], float(size)
-                )
+            work.utilization[x, level] = held / size
+            work.effective[x, level] = live_share(held, work.top_relevant[x, level], float(size))
             work.shared[memory] += work.utilization[x, level]
             work.effective_shared[memory] += work.effective[x, level]
 
@@ -55,7 +52,7 @@ def find_double_buffers(problem: FlatProblem, work: Work) -> None:
     Formula: docs/cost-model.md#double-buffering
 
     Reads: effective, effective_shared.
-    Fills: promised, doubled, same_window.
+    Fills: promised, doubled.
     """
     for memory in range(problem.memories):
         work.promised[memory] = work.effective_shared[memory]
@@ -66,8 +63,6 @@ def find_double_buffers(problem: FlatProblem, work: Work) -> None:
             promised = promise(float(work.promised[memory]), work.effective[x, level])
             if promised != REFUSED:
                 work.promised[memory], doubled = promised, 1
-            if doubled != work.doubled[x, level]:
-                work.same_window[x, level] = 0
             work.doubled[x, level] = doubled
 
 

@@ -17,7 +17,6 @@ from typing import Final, Generic, ParamSpec, Protocol, TypeVar, cast, final
 
 from nestmap.costmodel.kernel.cache_folder import choose_folder
 
-
 P = ParamSpec("P")
 R = TypeVar("R")
 

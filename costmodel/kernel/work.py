@@ -20,33 +20,14 @@ from nestmap.model.arrays import Floats, Ints
 
 @final
 class Work:
-    """Every quantity of one mapping's evaluation; axes as in ``FlatProblem`` (``n``: loops).
-
-    Neighboring orders share most of their quantities, so each kernel keeps those that equal the
-    ones of the mapping before, with the same problem. In an empty record nothing does.
-    """
+    """Every quantity of one mapping's evaluation; axes as in ``FlatProblem`` (``n``: loops)."""
 
     loops: int
     dimension: Annotated[Ints, (LOOPS,)]  # [n] loop dimension of each loop, innermost first
     factor: Annotated[Floats, (LOOPS,)]  # [n]
-    is_filled: int  # 1 if there was a mapping before
-    loops_before: int
-    dimension_before: Annotated[Ints, (LOOPS,)]  # [n]
-    factor_before: Annotated[Floats, (LOOPS,)]  # [n]
-    same_loops: int  # loops, from the innermost on, that are those of the mapping before
-    same_levels: Annotated[Ints, (OPERANDS,)]  # [x] levels, from the array on, with the same loops
-    # [x, l] 1 where elements, cycles and partial sums are those of the mapping before
-    same_data: Annotated[Ints, (OPERANDS, LEVELS)]
-    same_window: Annotated[Ints, (OPERANDS, LEVELS)]  # [x, l] 1 where what else limits transfers is
-    same_port: Annotated[Ints, (PORTS,)]  # [p] 1 where all transfers are
-    same_growth: Annotated[
-        Ints, (OPERANDS,)
-    ]  # [x] loops, from the innermost on, with the same growth
-    growth: Annotated[Floats, (VIEWS, OPERANDS, LOOPS)]  # [v, x, n] r part of each loop
     extent: Annotated[Floats, (DIMENSIONS,)]  # [d] scratch: iterations of a dimension in a tile
     # [v, l, q, i] those of a pr index's dimensions in the tile of a level
     level_extent: Annotated[Floats, (VIEWS, LEVELS, INDICES, 2)]
-    product: Annotated[Floats, (VIEWS, OPERANDS, LEVELS)]  # [v, x, l] elements before rounding
     cut: Annotated[Ints, (OPERANDS, LEVELS)]  # [x, l] loops at or below a memory level
     # [x, l] the same with the ir loops just above, during which data stays in place
     stationary_cut: Annotated[Ints, (OPERANDS, LEVELS)]
@@ -82,7 +63,6 @@ class Work:
     # [x, sharing] cycles of an input's links, by how many of their ends serve both inputs
     load: Annotated[Floats, (OPERANDS, 3)]
     once: Annotated[Ints, (PORTS,)]  # [p] transfers that can hide behind computation
-    compute_cycles: float  # cycles of computation with stalls
     port_stall: Annotated[Floats, (PORTS,)]  # [p] stall (positive) or slack of a port
     # [p] the same where latency is at least what the port is busy
     port_wait: Annotated[Floats, (PORTS,)]

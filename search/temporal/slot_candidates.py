@@ -15,14 +15,16 @@ from nestmap.costmodel.kernel.axes import FRACTIONAL, OUT
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.record import DIMENSIONS, LEVELS, LOOPS, MEMORIES, OPERANDS
 from nestmap.costmodel.kernel.work import Work
-from nestmap.costmodel.reuse import IRRELEVANT, RELEVANT, replace_loops
-from nestmap.costmodel.structure import denominator
+from nestmap.costmodel.reuse import IRRELEVANT, RELEVANT
 from nestmap.model.arrays import Floats, Ints
 
 NO_FAILURE = -1
 """The slot that fails when none does."""
 
 NO_PREFIX = -1
+FINEST = 2.0**12
+"""The largest denominator with which all iterations are exact."""
+
 EXACT = 2.0**48
 """Counts in the smallest binary places that occur, below which products are exact by far."""
 
@@ -350,3 +352,29 @@ def _tile_up_to(problem: FlatProblem, work: Work, x: int, level: int, cut: int) 
         add_unrollings(problem, work, FRACTIONAL, x, below)
     for n in range(cut):
         work.extent[work.dimension[n]] *= work.factor[n]
+
+
+@kernel
+def replace_loops(work: Work, dimensions: Ints, factors: Floats) -> int:
+    """Writes the loops into the arrays; returns how many, from the innermost on, were there."""
+    same = 0
+    while (
+        same < work.loops
+        and work.dimension[same] == dimensions[same]
+        and work.factor[same] == factors[same]
+    ):
+        same += 1
+    for n in range(same, work.loops):
+        dimensions[n], factors[n] = work.dimension[n], work.factor[n]
+    return same
+
+
+@kernel
+def denominator(factor: float) -> float:
+    """The least power of two whose product with a factor is whole, if it is at most ``FINEST``."""
+    power = 1.0
+    while power * factor != np.floor(power * factor):
+        power *= 2.0
+        if power > FINEST:
+            return np.inf
+    return power
