@@ -62,9 +62,10 @@ def register(app: typer.Typer) -> None:
 def explore(options: ExploreOptions) -> None:
     """Find the best mapping of every layer of a network.
 
-    Tries the most promising spatial mappings of every layer, and for each of them every order of
-    the loops with the best memory allocation. Prints a table of the best mappings. All evaluations
-    are recorded in a DuckDB file; searches that it holds already are not repeated.
+    Finds the optimum over all spatial mappings, loop orders and memory allocations of every layer,
+    or the best mapping within its limit of work with a lower bound (--search selects another
+    search). Prints a table of the best mappings. All evaluations are recorded in a DuckDB file;
+    searches that it holds already are not repeated.
     """
     share_memory_pools()
     start_reading(options.workload.name)
