@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import duckdb
 
 from nestmap.model import StoreError
 from nestmap.store.connection.connect import (
-    connect,
     connect_read_only,
     connect_unrestricted,
     transaction,
@@ -21,7 +19,7 @@ from nestmap.store.connection.errors import wrap_errors
 from nestmap.store.connection.quote import quote_literal, quote_name
 from nestmap.store.maintenance.merge import MergeCounts, merge
 from nestmap.store.maintenance.parquet_reader import name_damaged_file, read_parts
-from nestmap.store.schema.migrate import check_tables, migrate, migrations, schema_version
+from nestmap.store.schema.migrate import check_schema, check_tables, migrate
 
 
 def merge_stores(into: Path, sources: Sequence[Path]) -> MergeCounts:
@@ -37,8 +35,8 @@ def merge_stores(into: Path, sources: Sequence[Path]) -> MergeCounts:
         _check_source(source, into)
     made = not into.exists()
     try:
-        with TemporaryDirectory() as scratch, closing(open_store(into)) as connection:
-            return _merge_all(connection, into, sources, Path(scratch))
+        with closing(open_store(into)) as connection:
+            return _merge_all(connection, into, sources)
     except BaseException:
         if made:
             with suppress(OSError):  # the original error matters more
@@ -47,7 +45,7 @@ def merge_stores(into: Path, sources: Sequence[Path]) -> MergeCounts:
 
 
 def open_store(path: Path) -> duckdb.DuckDBPyConnection:
-    """A connection for maintenance to a store, migrated to the current schema.
+    """A connection for maintenance to a store, with the current schema.
 
     Raises:
         StoreError: if it cannot be opened or written.
@@ -76,12 +74,12 @@ def _check_source(source: Path, into: Path) -> None:
 
 
 def _merge_all(
-    connection: duckdb.DuckDBPyConnection, into: Path, sources: Sequence[Path], scratch: Path
+    connection: duckdb.DuckDBPyConnection, into: Path, sources: Sequence[Path]
 ) -> MergeCounts:
     # no clash: a database is named after its file, whose name has no slash
     aliases = [quote_name(f"source/{i}") for i in range(len(sources))]
     for source, alias in zip(sources, aliases, strict=True):
-        _attach(connection, source, alias, scratch)
+        _attach(connection, source, alias)
     with ExitStack() as said:
         for source in sources:
             if source.is_dir():
@@ -96,13 +94,12 @@ def _merge_all(
     )
 
 
-def _attach(connection: duckdb.DuckDBPyConnection, source: Path, alias: str, scratch: Path) -> None:
-    """Attaches a store or a folder of parts; for an older store, a migrated copy."""
+def _attach(connection: duckdb.DuckDBPyConnection, source: Path, alias: str) -> None:
+    """Attaches a store or a folder of parts."""
     if source.is_dir():
         read_parts(connection, source, alias)
         return
-    if _version(source) < migrations()[-1].version:
-        source = _migrated_copy(source, scratch / f"{len(list(scratch.iterdir()))}.duckdb")
+    _check(source)
 
     def attached() -> duckdb.DuckDBPyConnection:
         with wrap_errors(str(source)):
@@ -112,21 +109,8 @@ def _attach(connection: duckdb.DuckDBPyConnection, source: Path, alias: str, scr
     open_with_retry(attached, PATIENCE)
 
 
-def _version(source: Path) -> int:
+def _check(source: Path) -> None:
     opened = open_with_retry(lambda: connect_read_only(source), PATIENCE)
     with closing(opened) as connection, wrap_errors(str(source)):
-        version = schema_version(connection, str(source))
-        if version == migrations()[-1].version:
-            check_tables(connection, str(source))
-        return version
-
-
-def _migrated_copy(source: Path, copy: Path) -> Path:
-    old, new = (quote_literal(str(path.absolute())) for path in (source, copy))
-    with closing(connect(None)) as connection, wrap_errors(str(source)):
-        connection.execute(f"ATTACH {old} AS old (READ_ONLY)")
-        connection.execute(f"ATTACH {new} AS new")
-        connection.execute("COPY FROM DATABASE old TO new")
-    with closing(connect(copy)) as connection, wrap_errors(str(source)):
-        migrate(connection, str(source))
-    return copy
+        check_schema(connection, str(source))
+        check_tables(connection, str(source))

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import duckdb
 
-from nestmap.store.connection.quote import quote_literal
 from nestmap.store.maintenance.multicore_integrity import MULTICORE_RULES
-from nestmap.store.schema.migrate import migrations
+from nestmap.store.schema.migrate import SCHEMA
 from nestmap.store.schema.references import Reference, references
+from nestmap.store.schema.tables import VERSION_TABLE
 
 MOST_LISTED = 20
 """The number of problems of one kind that are listed; the others are only counted."""
@@ -26,16 +26,12 @@ SELECT search, count(*) AS rows, count(DISTINCT number) AS numbers, min(number) 
        max(number) AS highest, min(energy) AS energy, min(latency2) AS latency
 FROM evaluation_rows GROUP BY search
 """
-_MIGRATIONS = """
-SELECT 'schema: migration ' || coalesce(known.version, schema_version.version) || ' is '
-  || if(known.version IS NULL, 'not known', 'missing')
-FROM schema_version FULL JOIN (
-  SELECT unnest([{versions}]) AS version, unnest([{names}]) AS name
-) AS known ON known.version = schema_version.version AND known.name = schema_version.name
-WHERE known.version IS NULL OR schema_version.version IS NULL
-ORDER BY ALL
-"""
 _RULES = (
+    # the schema
+    f"""
+    SELECT 'schema: version ' || version || ' is not known'
+    FROM {VERSION_TABLE} WHERE version <> {SCHEMA} ORDER BY version
+    """,
     # evaluations of a search
     """
     SELECT 'search ' || search || ': ' || (rows - numbers) || ' evaluations have a duplicate '
@@ -198,10 +194,6 @@ _RULES = (
 
 def broken_rules(connection: duckdb.DuckDBPyConnection, rows: Mapping[str, int]) -> Iterator[str]:
     """One sentence per violated rule; ``rows`` is how many each of nestmap's tables has."""
-    steps = migrations()
-    versions = ", ".join(str(step.version) for step in steps)
-    names = ", ".join(quote_literal(step.name) for step in steps)
-    yield from _violations(connection, _MIGRATIONS.format(versions=versions, names=names))
     referring = [x for x in references(connection) if rows.get(x.table) != 0]
     yield from _orphans(connection, referring)
     connection.execute(_COUNTS)

@@ -18,7 +18,7 @@ from nestmap.store.connection.connect import connect
 from nestmap.store.connection.quote import quote_literal
 from nestmap.store.maintenance.merge import choose_runs, choose_searches, choose_sweeps
 from nestmap.store.maintenance.parquet_parts import SUFFIX, row_parts, wrap_folder_errors
-from nestmap.store.schema.migrate import migrate, migrations
+from nestmap.store.schema.migrate import SCHEMA, migrate
 from nestmap.store.schema.tables import (
     CONTENT_TABLES,
     EVALUATION_ROWS,
@@ -199,19 +199,18 @@ def _part_folders(folder: Path) -> tuple[Path, ...]:
 
 
 def _check_versions(connection: duckdb.DuckDBPyConnection, folders: Sequence[Path]) -> None:
-    newest = migrations()[-1].version
     files = {"files": list(_files_of(VERSION_TABLE, folders).paths)}
     versions: list[tuple[int, int | None]] = connection.execute(_VERSIONS, files).fetchall()
     for index, version in versions:
-        if version != newest:
+        if version != SCHEMA:
             advice = (
                 "a newer nestmap wrote it, upgrade nestmap"
-                if version is not None and version > newest
+                if version is not None and version > SCHEMA
                 else "an older nestmap wrote it, import it into a store with that version"
             )
             raise StoreError(
                 f"store {folders[index]}: found Parquet parts of schema version {version}; "
-                f"expected {newest}: {advice}"
+                f"expected {SCHEMA}: {advice}"
             )
 
 

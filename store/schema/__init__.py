@@ -1,1 +1,1 @@
-"""The schema of the store: its tables, references and migrations."""
+"""The schema of the store: its tables and references."""

@@ -61,8 +61,8 @@ SWEEP_TABLES: Final[Mapping[str, str]] = {"sweeps": "hash", "sweep_designs": "sw
 EVALUATION_ROWS: Final = "evaluation_rows"
 """The evaluations of all searches, by far the largest table."""
 
-VERSION_TABLE: Final = "schema_version"
-"""The migrations applied to the store."""
+VERSION_TABLE: Final = "store_schema"
+"""The table with the version of the schema."""
 
 SMALL_TABLES: Final = (*SWEEP_TABLES, *RUN_TABLES, *SEARCH_TABLES, *CONTENT_TABLES)
 """All tables except evaluations, each before the tables that it refers to and before its parts.

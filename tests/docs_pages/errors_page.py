@@ -161,7 +161,7 @@ def store_of_later_version(patch: pytest.MonkeyPatch) -> Generator[Run]:
     """A store that a later version of nestmap has written."""
     Store.open(STORE).close()
     with connect(STORE) as connection:
-        connection.execute("INSERT INTO schema_version VALUES (99, 'future', now())")
+        connection.execute("INSERT INTO store_schema VALUES (99, now())")
     yield run
 
 
@@ -170,7 +170,7 @@ def store_of_earlier_version(patch: pytest.MonkeyPatch) -> Generator[Run]:
     """A store that an earlier version of nestmap has written."""
     Store.open(STORE).close()
     with connect(STORE) as connection:
-        connection.execute("DELETE FROM schema_version WHERE version > 1")
+        connection.execute("ALTER TABLE store_schema RENAME TO schema_version")
     yield run
 
 

@@ -37,7 +37,7 @@ EXAMPLE: Final = (
     ("runs", "record_limit = 0"),
     ("runs", "top_levels = NULL"),
     ("runs", "without vector_counted"),
-    ("schema_version", "version = NULL"),
+    ("store_schema", "version = NULL"),
     ("searches", "code_bits = 0"),
     ("searches", "factors = []"),
 )

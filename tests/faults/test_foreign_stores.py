@@ -91,7 +91,7 @@ def test_statements_on_a_store_reach_no_other_file(
     assert secret.read_text() == SECRET
 
 
-@pytest.mark.parametrize("table", ["layers", "evaluation_rows", "schema_version"])
+@pytest.mark.parametrize("table", ["layers", "evaluation_rows", "store_schema"])
 def test_a_view_in_place_of_a_table_is_refused(
     table: str, path: Path, secret: Path, tmp_path: Path
 ) -> None:
@@ -108,7 +108,7 @@ def test_a_view_in_place_of_a_table_is_refused(
         with pytest.raises(StoreError) as error:
             use()
         assert SECRET not in str(error.value)
-        if table != "schema_version":
+        if table != "store_schema":
             assert f"found no table {table}; expected" in str(error.value)
     assert not into.exists()
 

@@ -122,7 +122,7 @@ def changed(path: Path) -> None:
 def newer_schema(path: Path) -> None:
     Store.open(path).close()
     with duckdb.connect(path) as connection:
-        connection.execute("INSERT INTO schema_version VALUES (99, 'future', now())")
+        connection.execute("INSERT INTO store_schema VALUES (99, now())")
 
 
 def newer_duckdb(path: Path) -> None:

@@ -11,7 +11,8 @@ import pytest
 
 from nestmap.model import StoreError
 from nestmap.store import RunStatus, Store
-from nestmap.store.schema.migrate import migrations
+from nestmap.store.schema import migrate
+from nestmap.store.schema.migrate import SCHEMA
 from tests.store.builders import info, network, result
 
 
@@ -26,28 +27,20 @@ def run_sql(path: Path, *statements: str) -> None:
             connection.execute(sql)
 
 
-def test_migrations_are_numbered_without_a_gap() -> None:
-    assert [step.version for step in migrations()] == list(range(1, len(migrations()) + 1))
-
-
-def test_migrations_are_applied_once(path: Path) -> None:
+def test_a_store_has_its_version_once(path: Path) -> None:
     Store.open(path).close()
     with Store.open(path) as store:
-        applied = store.query("SELECT version, name FROM schema_version ORDER BY version")
-    assert applied.rows() == [{"version": x.version, "name": x.name} for x in migrations()]
+        found = store.query("SELECT version FROM store_schema")
+    assert found.rows() == [{"version": SCHEMA}]
 
 
-def test_a_migration_that_fails_leaves_the_file_as_it_was(
-    path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_schema_that_fails_leaves_the_file_as_it_was(
+    path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from nestmap.store.schema import migrate  # noqa: PLC0415 (the module, to patch it)
-
-    broken = migrate.Migration(2, "broken", "CREATE TABLE half (x INTEGER); SELECT nonsense")
-    known = migrations()
-    monkeypatch.setattr(migrate, "migrations", lambda: (*known, broken))
+    (tmp_path / "schema.sql").write_text("CREATE TABLE half (x INTEGER); SELECT nonsense")
+    monkeypatch.setattr(migrate, "files", lambda _: tmp_path)
     with pytest.raises(StoreError, match="nonsense"):
         Store.open(path)
-    monkeypatch.setattr(migrate, "migrations", lambda: known)
     with duckdb.connect(path.absolute()) as connection:
         assert connection.execute("SHOW TABLES").fetchall() == []
 
@@ -100,19 +93,25 @@ def test_a_run_of_a_process_that_is_gone_becomes_interrupted(path: Path) -> None
 
 def test_a_newer_schema_is_refused(path: Path) -> None:
     Store.open(path).close()
-    run_sql(path, "INSERT INTO schema_version VALUES (999, 'future', now()::TIMESTAMP)")
+    run_sql(path, "INSERT INTO store_schema VALUES (999, now()::TIMESTAMP)")
     for opening in (Store.open, Store.open_read_only):
-        with pytest.raises(StoreError, match="found schema version 999; expected at most"):
+        with pytest.raises(StoreError, match="found schema 999; expected schema 1: a newer"):
             opening(path)
 
 
-def test_an_older_schema_cannot_be_read_before_it_is_brought_up_to_date(path: Path) -> None:
-    run_sql(path, "CREATE TABLE schema_version (version INTEGER)")
-    with pytest.raises(StoreError, match="found schema version 0; expected"):
-        Store.open_read_only(path)
-    # an empty file that DuckDB made is brought up to date as well
-    path.unlink()
+def test_an_older_schema_is_refused(path: Path) -> None:
+    run_sql(path, "CREATE TABLE schema_version (version INTEGER)", "CREATE TABLE runs (id UUID)")
+    before = path.read_bytes()
+    for opening in (Store.open, Store.open_read_only):
+        with pytest.raises(StoreError, match=r"from before version 1; .* older, unreleased"):
+            opening(path)
+    assert path.read_bytes() == before
+
+
+def test_an_empty_file_that_duckdb_made_becomes_a_store(path: Path) -> None:
     run_sql(path, "SELECT 1")
+    with pytest.raises(StoreError, match="found an empty file; expected a store"):
+        Store.open_read_only(path)
     Store.open(path).close()
     Store.open_read_only(path).close()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -26,7 +25,8 @@ from nestmap.store.connection.connect import transaction
 from nestmap.store.maintenance.check import check_store
 from nestmap.store.maintenance.combine import merge_stores
 from nestmap.store.maintenance.merge import MergeCounts, merge
-from nestmap.store.schema.migrate import migrate, migrations
+from nestmap.store.schema.migrate import SCHEMA as VERSION
+from nestmap.store.schema.migrate import migrate
 from nestmap.store.schema.references import references
 from nestmap.store.schema.tables import (
     CONTENT_TABLES,
@@ -49,7 +49,6 @@ from tests.store.filled import (
     filled_content,
     sql,
 )
-from tests.store.released_stores import current_store, released_store
 from tests.store.sweeps import INFO, infeasible
 from tests.sweeps import some_of
 
@@ -339,29 +338,11 @@ def test_a_run_that_was_merged_early_is_completed_later(tmp_path: Path, into: Pa
     assert merge_stores(other, [source]) == MergeCounts(runs=0, searches=0, evaluations=0)
 
 
-@pytest.mark.parametrize("version", [1, 2, 3, 5])
-def test_an_older_store_is_brought_up_to_date_in_a_copy(
-    tmp_path: Path, into: Path, version: int
-) -> None:
-    old = tmp_path / "old.duckdb"
-    shutil.copyfile(released_store(version), old)
-    before = old.read_bytes()
-    assert merge_stores(into, [old]).runs > 0
-    assert old.read_bytes() == before
-    with Store.open_read_only(current_store(version)) as store:
-        assert len(store.runs()) == count(into, "runs")
-    together = content(into)
-    assert merge_stores(into, [current_store(version)]).evaluations == 0
-    assert content(into) == together
-
-
 def test_a_newer_store_is_refused_and_nothing_is_changed(tmp_path: Path, into: Path) -> None:
     good, newer = tmp_path / "good.duckdb", tmp_path / "newer.duckdb"
     filled(good, "a")
     filled(newer, "b")
-    sql(
-        newer, f"INSERT INTO schema_version VALUES ({len(migrations()) + 1}, 'x', now()::TIMESTAMP)"
-    )
+    sql(newer, f"INSERT INTO store_schema VALUES ({VERSION + 1}, now()::TIMESTAMP)")
     with pytest.raises(StoreError, match="a newer nestmap wrote it, upgrade nestmap"):
         merge_stores(into, [good, newer])
     assert not into.exists()

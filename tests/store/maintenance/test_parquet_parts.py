@@ -26,7 +26,7 @@ from nestmap.store.maintenance.export import export_store
 from nestmap.store.maintenance.parquet_parts import PartsWriter
 from nestmap.store.maintenance.parquet_reader import PartFiles, execute_steadily, open_parts
 from nestmap.store.rows.run_records import SearchInfo
-from nestmap.store.schema.migrate import migrate, migrations
+from nestmap.store.schema.migrate import SCHEMA, migrate
 from nestmap.store.schema.tables import (
     EVALUATION_ROWS,
     SMALL_TABLES,
@@ -274,8 +274,7 @@ def test_parts_of_another_schema_are_refused(
     folder: Path, into: Path, change: int, advice: str
 ) -> None:
     _, run = write_parts(folder, "a", "b")
-    newest = migrations()[-1].version
-    write_version(part(folder, run, VERSION_TABLE), newest + change)
+    write_version(part(folder, run, VERSION_TABLE), SCHEMA + change)
     with pytest.raises(StoreError, match=f"{run}: found Parquet parts of schema .*{advice}"):
         merge_stores(into, [folder])
 

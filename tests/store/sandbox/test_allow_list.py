@@ -71,7 +71,7 @@ ASKED: Final = {
     "select 1 -- a remark": [(1,)],
     "SELECT 1;": [(1,)],
     "FROM (VALUES (1), (2)) AS t(x) SELECT sum(x)": [(3,)],
-    "TABLE schema_version ORDER BY version LIMIT 1": None,
+    "TABLE store_schema ORDER BY version LIMIT 1": None,
     "WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r WHERE i < 9) "
     "SELECT max(i) FROM r": [(9,)],
     "WITH x AS MATERIALIZED (SELECT 2 AS i) SELECT i FROM x UNION SELECT 2": [(2,)],
