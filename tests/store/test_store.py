@@ -37,8 +37,11 @@ def test_a_store_has_its_version_once(path: Path) -> None:
 def test_a_schema_that_fails_leaves_the_file_as_it_was(
     path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    def files(package: str) -> Path:
+        return tmp_path
+
     (tmp_path / "schema.sql").write_text("CREATE TABLE half (x INTEGER); SELECT nonsense")
-    monkeypatch.setattr(migrate, "files", lambda _: tmp_path)
+    monkeypatch.setattr(migrate, "files", files)
     with pytest.raises(StoreError, match="nonsense"):
         Store.open(path)
     with duckdb.connect(path.absolute()) as connection:
