@@ -60,34 +60,37 @@ class Kernel(Generic[R]):
         try:
             return self._entry(*args)
         except _DAMAGED:
-            if self._entry is self.callee:
-                raise
-            self.__dict__["_entry"] = self.callee
-            return self.callee(*args)
+            self.__dict__["_entry"] = self._compiled(is_cached=False)
+            return self._entry(*args)
 
     @cached_property
     def _entry(self) -> Callable[..., R]:
         """What Python calls."""
         folder = cache_folder()
         if folder is None:
-            return self.callee
+            return self._compiled(is_cached=False)
         with _DECLARING:
             config = _numba().config
             before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
             try:
-                return self._compiled(cache=True)
+                return self._compiled(is_cached=True)
             finally:
                 config.CACHE_DIR = before
 
     @cached_property
     def callee(self) -> Callable[..., R]:
-        """What other kernels call."""
-        return self._compiled(cache=False)
-
-    def _compiled(self, cache: bool) -> Callable[..., R]:
+        """What other kernels call; without the wrappers for Python it compiles in less time."""
         made = _numba().njit(
-            nogil=True, error_model="numpy", forceinline=self._is_inlined, cache=cache
+            nogil=True,
+            error_model="numpy",
+            forceinline=self._is_inlined,
+            no_cpython_wrapper=True,
+            no_cfunc_wrapper=True,
         )(self.py_func)
+        return cast("Callable[..., R]", made)
+
+    def _compiled(self, is_cached: bool) -> Callable[..., R]:
+        made = _numba().njit(nogil=True, error_model="numpy", cache=is_cached)(self.py_func)
         return cast("Callable[..., R]", made)
 
 
