@@ -34,7 +34,6 @@ stress: $(READY)  ## all tests with their sweeps in full: thousands of random ca
 	$(PYTHON) -m benchmarks.fuzz onnx --cases 13000 --seed $(SEED)
 	$(PYTHON) -m benchmarks.fuzz yaml --cases 26000 --seed $(SEED)
 	$(PYTHON) -m benchmarks.fuzz cores --cases 5000 --seed $(SEED)
-	$(PYTHON) -m benchmarks.fuzz sql --cases 300 --seed $(SEED)
 	$(PYTHON) -m benchmarks.fuzz http --cases 500 --seed $(SEED)
 
 bench: $(READY)  ## what benchmarks/NOTES.md reports

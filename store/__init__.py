@@ -1,4 +1,4 @@
-"""The store of recorded explorations, a DuckDB file or a folder of Parquet parts."""
+"""The store of recorded explorations, a DuckDB file."""
 
 import lazy_loader
 

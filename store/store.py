@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, TypeAlias, TypeVar, final
+from typing import TYPE_CHECKING, TypeVar, final
 from uuid import UUID, uuid4
 
 from nestmap.model.errors import InputError, StoreError, check_kind
@@ -19,8 +20,6 @@ from nestmap.store.connection.connect import (
     restrict,
 )
 from nestmap.store.connection.database import PATIENCE, Database
-from nestmap.store.maintenance.parquet_parts import PartsWriter
-from nestmap.store.maintenance.parquet_reader import open_parts
 from nestmap.store.read import sql as sql_queries
 from nestmap.store.read.named_queries import (
     Arguments,
@@ -50,7 +49,6 @@ if TYPE_CHECKING:  # loaded when a method uses them: an SQL query needs none of 
     from nestmap.model.multicore.population import Generation
     from nestmap.store.read.explored_layers import ExploredLayer
     from nestmap.store.read.multicore import RecordedStream
-    from nestmap.store.record.lifecycle import AfterCommit
     from nestmap.store.record.multicore_run import StreamRun
     from nestmap.store.record.run import Run
     from nestmap.store.record.sweep import RecordedSweep
@@ -63,14 +61,6 @@ DEFAULT_PATH = Path("nestmap.duckdb")
 
 _A_PATH = "the path of a store"
 PathOrNone = TypeVar("PathOrNone", Path, Path | None)
-
-CommitHooks: TypeAlias = "Callable[[UUID], AfterCommit]"
-"""Given a run id, the function to call after every commit of that run."""
-
-
-def no_commit_hook(run: UUID) -> AfterCommit:
-    """Calls nothing."""
-    return record.lifecycle.ignore_commit
 
 
 @final
@@ -85,11 +75,9 @@ class Store:
     def __init__(
         self,
         database: Database,
-        after_commit: CommitHooks = no_commit_hook,
         written: Path | None = None,
     ) -> None:
         self._database = database
-        self._after_commit = after_commit
         self._written = written
 
     @classmethod
@@ -106,7 +94,7 @@ class Store:
             StoreError: if the file is locked, is not a store, is a newer one, or cannot be written.
         """
         path = None if path is None else _path(path)
-        if path is not None and not path.name:  # a folder, of which there can be parts
+        if path is not None and not path.name:
             raise InputError("store", repr(str(path)), _A_PATH)
         name = "in memory" if path is None else str(path)
         shared = path is not None
@@ -120,44 +108,30 @@ class Store:
         return cls(database, written=path)
 
     @classmethod
-    def record_to(cls, folder: Path) -> Store:
-        """A store whose runs are written to a folder of Parquet parts only.
-
-        Runs on several machines may write to one folder, which can be read meanwhile. For reuse,
-        the store knows only its own runs.
-
-        Raises:
-            StoreError: if the folder cannot be created or written.
-        """
-        database = Database(str(folder), lambda: connect(None), False, 0)
-        with _close_on_error(database), database.use() as connection:
-            migrate(connection, str(folder))
-        return cls(database, lambda run: PartsWriter(folder, run).write)
-
-    @classmethod
     def open_read_only(
-        cls, path: Path, patience: float = PATIENCE, time_limit: float | None = None
+        cls,
+        path: Path,
+        patience: float = PATIENCE,
+        time_limit: float | None = None,
+        memory: int | None = None,
     ) -> Store:
         """Opens a store for reading, even while a run is writing to it.
 
         Readers see the last commit. ``patience`` is how many seconds to wait for another process
-        that has the file open. ``path`` may be a folder of Parquet parts, which is read as it is at
-        this moment. Reading that takes longer than ``time_limit`` (s) is interrupted.
+        that has the file open. Reading that takes longer than ``time_limit`` (s) is
+        interrupted, and uses at most ``memory`` (MB).
 
         Raises:
             InputError: if the path is none.
             StoreError: if there is no file, it stays locked, or it is not a store.
         """
         path = _path(path)
-        parts = path.is_dir()
-        opening = open_parts if parts else connect_read_only
-        database = Database(
-            str(path), lambda: opening(_repaired(path)), not parts, patience, time_limit
-        )
+
+        opening = partial(connect_read_only, memory=memory)
+        database = Database(str(path), lambda: opening(_repaired(path)), True, patience, time_limit)
         with _close_on_error(database), database.use() as connection:
             check_schema(connection, str(path))
-            if not parts:
-                check_tables(connection, str(path))
+            check_tables(connection, str(path))
         return cls(database)
 
     @classmethod
@@ -199,9 +173,7 @@ class Store:
             StoreError: if it cannot be written.
         """
         identity = uuid4()
-        return record.run.Run(
-            self._database, info, identity, after_commit=self._after_commit(identity)
-        )
+        return record.run.Run(self._database, info, identity)
 
     def resume_run(self, run: UUID) -> Run:
         """Resumes a run that was interrupted or failed; what it recorded is reused.
@@ -213,9 +185,7 @@ class Store:
             rows.run_processes.mark_interrupted(connection)
             known, info = rows.runs.read_run(connection, run), rows.runs.read_info(connection, run)
         _check_resumable(known)
-        return record.run.Run(
-            self._database, info, run, resumed=True, after_commit=self._after_commit(run)
-        )
+        return record.run.Run(self._database, info, run, resumed=True)
 
     def release_run(self, run: UUID) -> None:
         """Marks a run as interrupted whose process is gone, although this machine cannot know.
@@ -236,9 +206,7 @@ class Store:
             StoreError: if it cannot be written.
         """
         identity = uuid4()
-        return record.multicore_run.StreamRun(
-            self._database, info, identity, after_commit=self._after_commit(identity)
-        )
+        return record.multicore_run.StreamRun(self._database, info, identity)
 
     def resume_stream(self, run: UUID) -> StreamRun:
         """Resumes a multi-core run that was interrupted or failed.
@@ -253,10 +221,7 @@ class Store:
                 rows.runs.read_stream_info(connection, run),
             )
         _check_resumable(known)
-        after = self._after_commit(run)
-        return record.multicore_run.StreamRun(
-            self._database, info, run, resumed=True, after_commit=after
-        )
+        return record.multicore_run.StreamRun(self._database, info, run, resumed=True)
 
     def start_sweep(self, info: SweepInfo) -> RecordedSweep:
         """Starts recording a sweep; one that the store has goes on after its designs.

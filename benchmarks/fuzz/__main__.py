@@ -19,14 +19,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from benchmarks.fuzz import core_files, http_requests, onnx_models, sql_queries, yaml_files
+from benchmarks.fuzz import core_files, http_requests, onnx_models, yaml_files
 from benchmarks.fuzz.harness import Fuzzer, draw_of, run
 
 FUZZERS: Final = {
     "onnx": Fuzzer("ONNX models that are parsed", onnx_models.begin),
     "yaml": Fuzzer("networks, accelerators and mappings that are explored", yaml_files.begin),
     "cores": Fuzzer("accelerators of several cores that are scheduled", core_files.begin),
-    "sql": Fuzzer("questions in SQL to the sandbox", sql_queries.begin),
     "http": Fuzzer("requests to the explorer", http_requests.begin),
 }
 

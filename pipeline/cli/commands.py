@@ -15,7 +15,7 @@ COMMANDS: Final = {
     "commands_multicore": ("split", "stream"),
     "commands_sweep": ("sweep",),
     "commands_view": ("show", "schema", "query", "explain", "plot", "report", "serve"),
-    "commands_db": ("db", "import"),
+    "commands_db": ("db",),
 }
 """The modules of commands, with their commands."""
 

@@ -1,4 +1,4 @@
-"""The commands that maintain a store: ``nestmap db ...`` and ``nestmap import``."""
+"""The commands that maintain a store: ``nestmap db ...``."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import typer
 
 from nestmap.pipeline.cli.options.store import (
     CheckOptions,
-    ExportOptions,
-    ImportOptions,
     MergeOptions,
     PruneOptions,
 )
@@ -19,7 +17,7 @@ def register(app: typer.Typer) -> None:
     db = typer.Typer(
         rich_markup_mode=None,
         no_args_is_help=True,
-        help="Maintain the store: check, merge, prune and export it.",
+        help="Maintain the store: check, merge and prune it.",
         epilog="""\b
 Examples:
   nestmap db check
@@ -41,7 +39,7 @@ Examples:
         MergeOptions,
         """\
   nestmap db merge all.duckdb mine.duckdb yours.duckdb
-  nestmap db merge all.duckdb /shared/parts""",
+  nestmap db merge all.duckdb /shared/*.duckdb""",
     )
     add_command(
         db,
@@ -51,22 +49,6 @@ Examples:
   nestmap db prune --keep-best
   nestmap db prune --run 5f3a91 --run last --store results.duckdb
   nestmap db prune --keep-best --dry-run""",
-    )
-    add_command(
-        db,
-        export,
-        ExportOptions,
-        """\
-  nestmap db export parquet
-  nestmap db export parquet --store results.duckdb""",
-    )
-    add_command(
-        app,
-        import_,
-        ImportOptions,
-        """\
-  nestmap import /shared/parts
-  nestmap import /shared/parts --store all.duckdb""",
     )
 
 
@@ -85,7 +67,8 @@ def check(options: CheckOptions) -> None:
 def merge(options: MergeOptions) -> None:
     """Merge stores into one.
 
-    Runs, searches and evaluations that are in several stores are merged into one, in the most
+    Runs on several computers each write a store of their own. Runs, searches and evaluations that
+    are in several stores are merged into one, in the most
     advanced state, so merging again changes nothing. If merging fails, the store is unchanged.
     """
     from nestmap.pipeline.cli.db import run_merge  # noqa: PLC0415 (help is fast)
@@ -103,24 +86,3 @@ def prune(options: PruneOptions) -> None:
     from nestmap.pipeline.cli.db import run_prune  # noqa: PLC0415 (help is fast)
 
     run_prune(options)
-
-
-def export(options: ExportOptions) -> None:
-    """Write every table of a store to a Parquet file.
-
-    pandas, polars, DuckDB, Spark and others read them; nestmap import reads them back.
-    """
-    from nestmap.pipeline.cli.db import run_export  # noqa: PLC0415 (help is fast)
-
-    run_export(options)
-
-
-def import_(options: ImportOptions) -> None:
-    """Import Parquet parts into a store.
-
-    Runs on several computers record to one folder with --record-to; this merges them into a store,
-    which is created if missing. If runs are still writing, import again later for the rest.
-    """
-    from nestmap.pipeline.cli.db import run_import  # noqa: PLC0415 (help is fast)
-
-    run_import(options)

@@ -1,4 +1,4 @@
-"""The implementation of ``nestmap db`` and ``nestmap import``."""
+"""The implementation of ``nestmap db``."""
 
 from __future__ import annotations
 
@@ -6,19 +6,16 @@ from pathlib import Path
 
 import typer
 
-from nestmap.model import InputError, StoreError
+from nestmap.model import InputError
 from nestmap.pipeline.cli.error_handling import WRONG_INPUT
 from nestmap.pipeline.cli.options.store import (
     CheckOptions,
-    ExportOptions,
-    ImportOptions,
     MergeOptions,
     PruneOptions,
 )
 from nestmap.pipeline.cli.printing import show_text
 from nestmap.store.maintenance.check import CheckReport, check_store
 from nestmap.store.maintenance.combine import merge_stores
-from nestmap.store.maintenance.export import export_store
 from nestmap.store.maintenance.merge import MergeCounts
 from nestmap.store.maintenance.prune import (
     PruneReport,
@@ -70,21 +67,6 @@ def run_merge(options: MergeOptions) -> None:
     show_text([_told(options.into, merge_stores(options.into, options.sources))])
 
 
-def run_import(options: ImportOptions) -> None:
-    """Imports a folder of Parquet parts into a store, and prints how much was new.
-
-    Raises:
-        StoreError: if there are no parts, or they cannot be read or written.
-    """
-    folder = options.folder
-    if folder.is_file():
-        raise StoreError(
-            f"store {folder}: found a file; expected a folder of Parquet parts: for a store there "
-            "is nestmap db merge"
-        )
-    show_text([_told(options.store, merge_stores(options.store, [folder]))])
-
-
 def _told(store: Path, merged: MergeCounts) -> str:
     sweeps = f"{_many(merged.sweeps, 'sweep')}, " if merged.sweeps else ""
     return (
@@ -117,16 +99,6 @@ def _pruned(options: PruneOptions, pruned: PruneReport) -> list[str]:
     before, after = f"{pruned.bytes_before:,}", f"{pruned.bytes_after:,}"
     size = f"{options.store}: {before} bytes, {after} {'then' if options.dry_run else 'now'}"
     return [*removed, size]
-
-
-def run_export(options: ExportOptions) -> None:
-    """Exports a store to Parquet files, and prints their total size.
-
-    Raises:
-        StoreError: if it cannot be read, or the folder exists or cannot be written.
-    """
-    size = export_store(options.store, options.folder)
-    show_text([f"{options.folder}: {_many(size, 'byte')} of Parquet"])
 
 
 def _many(count: int, thing: str, ending: str = "s") -> str:

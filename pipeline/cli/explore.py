@@ -125,7 +125,7 @@ def run_explore(options: ExploreOptions) -> None:
     if options.pareto:
         check_front_plan(plan)
     where = options.recording
-    place = chosen_store(where.store, where.no_store, where.record_to)
+    place = chosen_store(where.store, where.no_store)
     label = chosen_label(where.run_name, where.tags, place)
     path = None if place is None else place.path
     files = ResultFiles(options.files)
@@ -134,7 +134,7 @@ def run_explore(options: ExploreOptions) -> None:
         read_given_workload(options.workload),
         options.accelerator,
         options.mapping,
-        store=None if place is None or place.parts else path,
+        store=path,
         static_energy=options.static_energy,
     )
     found = _explored(options, Job(network, plan, label=label), place)

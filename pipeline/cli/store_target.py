@@ -19,10 +19,9 @@ from nestmap.store import DEFAULT_PATH, RunStatus, Store
 @final
 @dataclass(frozen=True, slots=True)
 class StoreTarget:
-    """Where a run is recorded: in a store or, if ``parts``, in a folder of Parquet files."""
+    """The store in which a run is recorded."""
 
     path: Path
-    parts: bool = False
 
     @property
     def option(self) -> str:
@@ -32,7 +31,7 @@ class StoreTarget:
     @property
     def has_runs(self) -> bool:
         """Whether it is a store that exists, so that it may hold results to reuse."""
-        return not self.parts and self.path.exists()
+        return self.path.exists()
 
     @contextmanager
     def open(self) -> Generator[Store]:
@@ -41,21 +40,12 @@ class StoreTarget:
         Raises:
             StoreError: where it cannot be opened.
         """
-        with Store.record_to(self.path) if self.parts else Store.open(self.path) as store:
+        with Store.open(self.path) as store:
             yield store
 
 
-def chosen_store(store: Path, no_store: bool, record_to: Path | None) -> StoreTarget | None:
-    """The place in which the options record a run; ``None`` for nowhere.
-
-    Raises:
-        InputError: where the options contradict each other.
-    """
-    if record_to is not None:
-        if no_store or store != DEFAULT_PATH:
-            other = "--no-store" if no_store else "--store"
-            raise InputError.conflict("--record-to", other, "use one of them")
-        return StoreTarget(record_to, parts=True)
+def chosen_store(store: Path, no_store: bool) -> StoreTarget | None:
+    """The place in which the options record a run; ``None`` for nowhere."""
     return None if no_store else StoreTarget(store)
 
 
@@ -81,6 +71,6 @@ def print_resume_hint(store: Store, place: StoreTarget) -> Generator[None]:
         mine = [run for run in store.runs() if run.pid == os.getpid()]
         if mine and mine[-1].status is RunStatus.DONE:
             print_note(f"Complete: nestmap query best --run {mine[-1].id}{place.option}")
-        elif mine and not place.parts:
+        elif mine:
             print_note(f"To resume: nestmap resume {mine[-1].id}{place.option}")
         raise

@@ -6,6 +6,8 @@ import os
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from threading import Lock
+from typing import Final
 
 import duckdb
 
@@ -28,6 +30,10 @@ _WRITING = {
 }
 
 
+_RESTRICTING: Final = Lock()
+"""Connections of one process to a file share its settings, which are made once."""
+
+
 def connect(path: Path | None) -> duckdb.DuckDBPyConnection:
     """A connection for reading and writing; ``None``: a database in memory.
 
@@ -45,15 +51,18 @@ def connect(path: Path | None) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def restrict(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+def restrict(connection: duckdb.DuckDBPyConnection, path: Path, memory: int | None = None) -> None:
     """Lets statements on a connection reach no file but that of the database, from now on.
 
     Views and macros of somebody else's store then read no files, and cannot allow it again.
     """
-    if query_number(connection, "SELECT current_setting('lock_configuration')::INTEGER"):
-        return
-    connection.execute(f"SET allowed_paths = [{', '.join(_log_files(path.resolve()))}]")
-    connection.execute("SET enable_external_access = false; SET lock_configuration = true")
+    with _RESTRICTING:
+        if query_number(connection, "SELECT current_setting('lock_configuration')::INTEGER"):
+            return
+        if memory is not None:
+            connection.execute(f"SET memory_limit = '{memory}MB'; SET temp_directory = ''")
+        connection.execute(f"SET allowed_paths = [{', '.join(_log_files(path.resolve()))}]")
+        connection.execute("SET enable_external_access = false; SET lock_configuration = true")
 
 
 def _log_files(path: Path) -> Iterator[str]:
@@ -96,14 +105,17 @@ def connect_unrestricted(path: Path) -> duckdb.DuckDBPyConnection:
         raise
 
 
-def connect_read_only(path: Path) -> duckdb.DuckDBPyConnection:
+def connect_read_only(path: Path, memory: int | None = None) -> duckdb.DuckDBPyConnection:
     """A read-only connection, whose statements reach no other file.
+
+    With ``memory`` (MB) they use no more than that, and no disk beyond it. All connections of a
+    process to a file share its settings: the first one makes them.
 
     Raises:
         StoreError: if there is no such file, it cannot be opened, or is not a DuckDB file.
     """
     connection = connect_read_only_unrestricted(path)
-    restrict(connection, path)
+    restrict(connection, path, memory)
     return connection
 
 

@@ -25,7 +25,6 @@ from nestmap.store.connection.database import PATIENCE, open_with_retry
 from nestmap.store.connection.errors import wrap_errors
 from nestmap.store.maintenance.definitions import changed_definitions
 from nestmap.store.maintenance.integrity import broken_rules
-from nestmap.store.maintenance.parquet_reader import name_damaged_file, open_parts
 from nestmap.store.read.results import read_evaluation
 from nestmap.store.rows.memory_costs import check_memory_costs
 from nestmap.store.schema.migrate import check_schema, check_tables, schema_version
@@ -114,25 +113,17 @@ SELECT * EXCLUDE (place) FROM (
 
 
 def check_store(path: Path, recompute: int = 100) -> CheckReport:
-    """Checks a store, or a folder of Parquet parts, without changing it.
+    """Checks a store without changing it.
 
     ``recompute`` evaluations, evenly spread over all, are evaluated again and compared exactly.
 
     Raises:
         StoreError: if it cannot be read, or does not have the current schema.
     """
-
-    def opening() -> duckdb.DuckDBPyConnection:
-        return open_parts(path) if path.is_dir() else connect_read_only(path)
-
-    with (
-        closing(open_with_retry(opening, PATIENCE)) as connection,
-        name_damaged_file(path),
-        wrap_errors(str(path)),
-    ):
+    opened = open_with_retry(lambda: connect_read_only(path), PATIENCE)
+    with closing(opened) as connection, wrap_errors(str(path)):
         check_schema(connection, str(path))
-        if not path.is_dir():
-            check_tables(connection, str(path))
+        check_tables(connection, str(path))
         return _report(connection, str(path), recompute)
 
 

@@ -1,9 +1,9 @@
-"""Merging of stores and folders of Parquet parts into one store."""
+"""The merge of several stores into one: its connections and its transaction."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack, closing, suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import duckdb
@@ -18,12 +18,11 @@ from nestmap.store.connection.database import PATIENCE, open_with_retry
 from nestmap.store.connection.errors import wrap_errors
 from nestmap.store.connection.quote import quote_literal, quote_name
 from nestmap.store.maintenance.merge import MergeCounts, merge
-from nestmap.store.maintenance.parquet_reader import name_damaged_file, read_parts
 from nestmap.store.schema.migrate import check_schema, check_tables, migrate
 
 
 def merge_stores(into: Path, sources: Sequence[Path]) -> MergeCounts:
-    """Merges stores and folders of Parquet parts into a store, which is created if necessary.
+    """Merges stores into a store, which is created if necessary.
 
     All or nothing: after an error, or if the process is killed, the store is unchanged.
 
@@ -64,8 +63,8 @@ def open_store(path: Path) -> duckdb.DuckDBPyConnection:
 def _check_source(source: Path, into: Path) -> None:
     if not source.exists():
         raise StoreError(
-            f"store {source}: no such file or folder; expected a store that nestmap explore wrote, "
-            "or a folder of Parquet parts: name another one"
+            f"store {source}: no such file; expected a store that nestmap explore wrote: name "
+            "another one"
         )
     if into.exists() and source.samefile(into):
         raise StoreError(
@@ -80,12 +79,8 @@ def _merge_all(
     aliases = [quote_name(f"source/{i}") for i in range(len(sources))]
     for source, alias in zip(sources, aliases, strict=True):
         _attach(connection, source, alias)
-    with ExitStack() as said:
-        for source in sources:
-            if source.is_dir():
-                said.enter_context(name_damaged_file(source))
-        with wrap_errors(str(into)), transaction(connection):
-            counts = [merge(connection, alias) for alias in aliases]
+    with wrap_errors(str(into)), transaction(connection):
+        counts = [merge(connection, alias) for alias in aliases]
     return MergeCounts(
         runs=sum(x.runs for x in counts),
         searches=sum(x.searches for x in counts),
@@ -95,10 +90,6 @@ def _merge_all(
 
 
 def _attach(connection: duckdb.DuckDBPyConnection, source: Path, alias: str) -> None:
-    """Attaches a store or a folder of parts."""
-    if source.is_dir():
-        read_parts(connection, source, alias)
-        return
     _check(source)
 
     def attached() -> duckdb.DuckDBPyConnection:

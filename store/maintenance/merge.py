@@ -16,7 +16,9 @@ from nestmap.store.schema.tables import (
     SWEEP_TABLES,
 )
 
-# Of a run in several stores the latest state counts, independently of the order of merging
+# Each chooses the origin of rows that both stores have: 0 here, 1 in the source. Of a run the
+# latest state counts, of a search the complete one, of a sweep the one with most designs,
+# independently of the order of merging.
 _CHOOSE_RUNS = """
 CREATE OR REPLACE TEMP TABLE chosen_runs AS
 SELECT DISTINCT ON (run.id) run.id, run.origin
@@ -93,14 +95,10 @@ def merge(connection: duckdb.DuckDBPyConnection, source: str) -> MergeCounts:
     Both need the current schema. Call it in a transaction. Repeating it changes nothing, and
     merging several sources gives the same result in any order.
     """
-    runs, linked, searches, rows = (
-        _UNION.format(table=table, source=source)
-        for table in ("runs", "run_searches", "searches", EVALUATION_ROWS)
-    )
-    bred = _UNION.format(table="generations", source=source)
-    choose_runs(connection, runs, linked, bred)
-    choose_searches(connection, searches, rows)
-    choose_sweeps(connection, _UNION.format(table="sweeps", source=source))
+    tables = ("runs", "run_searches", "generations", "searches", EVALUATION_ROWS, "sweeps")
+    both = {table: _UNION.format(table=table, source=source) for table in tables}
+    for choose in (_CHOOSE_RUNS, _CHOOSE_SEARCHES, _CHOOSE_SWEEPS):
+        connection.execute(choose.format(**both))
     for table in CONTENT_TABLES:
         connection.execute(_INSERT_MISSING.format(table=table, source=source))
     connection.execute(_SAME_TEXT.format(source=source))
@@ -117,36 +115,6 @@ def merge(connection: duckdb.DuckDBPyConnection, source: str) -> MergeCounts:
         evaluations=counts[EVALUATION_ROWS],
         sweeps=counts["sweeps"],
     )
-
-
-def choose_runs(
-    connection: duckdb.DuckDBPyConnection, runs: str, run_searches: str, generations: str
-) -> None:
-    """Creates the table ``chosen_runs`` (id, origin): the origin to take each run from.
-
-    The parameters are queries for all rows of the tables, with a column ``origin`` (a number).
-    """
-    connection.execute(
-        _CHOOSE_RUNS.format(runs=runs, run_searches=run_searches, generations=generations)
-    )
-
-
-def choose_searches(connection: duckdb.DuckDBPyConnection, searches: str, rows: str) -> None:
-    """Creates the table ``chosen_searches`` (id, origin): the origin to take each search from.
-
-    Complete searches are preferred, then those with more evaluations. The parameters are queries
-    for all rows of ``searches`` and ``evaluation_rows``, with a column ``origin``.
-    """
-    connection.execute(_CHOOSE_SEARCHES.format(searches=searches, evaluation_rows=rows))
-
-
-def choose_sweeps(connection: duckdb.DuckDBPyConnection, sweeps: str) -> None:
-    """Creates the table ``chosen_sweeps`` (id, origin): the origin to take each sweep from.
-
-    The one with most designs is preferred. The parameter is a query for all rows of ``sweeps``,
-    with a column ``origin``.
-    """
-    connection.execute(_CHOOSE_SWEEPS.format(sweeps=sweeps))
 
 
 def _replace(connection: duckdb.DuckDBPyConnection, source: str, part: _OwnedTable) -> int:

@@ -19,9 +19,6 @@ from nestmap.store.rows.run_processes import forget_run
 from nestmap.store.rows.run_records import RunInfo, StreamInfo
 from nestmap.store.rows.runs import end_run, start_run
 
-AfterCommit = Callable[[duckdb.DuckDBPyConnection], None]
-"""Called after every commit."""
-
 Write = Callable[[duckdb.DuckDBPyConnection], None]
 """Writes something in the transaction of a connection."""
 
@@ -33,10 +30,6 @@ def _nothing() -> None:
     """Nothing follows."""
 
 
-def ignore_commit(connection: duckdb.DuckDBPyConnection) -> None:
-    """Nothing to do after a commit."""
-
-
 @final
 class RunLifecycle:
     """The status of a run that is being recorded, and its transactions.
@@ -45,13 +38,10 @@ class RunLifecycle:
     ``interrupted`` where that is Ctrl-C or there was none.
     """
 
-    def __init__(
-        self, database: Database, identity: UUID, after_commit: AfterCommit = ignore_commit
-    ) -> None:
+    def __init__(self, database: Database, identity: UUID) -> None:
         self.id = identity
         self.status = RunStatus.RUNNING
         self._database = database
-        self._after_commit = after_commit
         self._cpu = process_time()
 
     def begin(self, info: RunInfo | StreamInfo, resumed: bool) -> None:
@@ -75,12 +65,10 @@ class RunLifecycle:
 
         Then ``committed`` is called; nothing interrupts the two.
         """
-        with self._database.use() as connection:
-            with defer_interrupts():
-                with transaction(connection):
-                    yield connection
-                committed()
-            self._after_commit(connection)
+        with self._database.use() as connection, defer_interrupts():
+            with transaction(connection):
+                yield connection
+            committed()
 
     def check_running(self) -> None:
         """Checks that the run has not ended.

@@ -12,7 +12,7 @@ from nestmap.model.multicore.cn_costs import RecordedCost
 from nestmap.model.multicore.population import Generation, Individual
 from nestmap.model.multicore.schedule import Schedule, ScheduleProblem
 from nestmap.store.connection.database import Database
-from nestmap.store.record.lifecycle import AfterCommit, RunLifecycle, ignore_commit
+from nestmap.store.record.lifecycle import RunLifecycle
 from nestmap.store.rows.core_costs import link_costs, read_costs, write_costs
 from nestmap.store.rows.generations import (
     read_bound,
@@ -41,10 +41,9 @@ class StreamRun:
         info: StreamInfo,
         identity: UUID,
         resumed: bool = False,
-        after_commit: AfterCommit = ignore_commit,
     ) -> None:
         self.info = info
-        self._lifecycle = RunLifecycle(database, identity, after_commit)
+        self._lifecycle = RunLifecycle(database, identity)
         self._lifecycle.begin(info, resumed)
 
     @property

@@ -24,7 +24,7 @@ from nestmap.store.read.explored_layers import ExploredLayer
 from nestmap.store.record.buffer import Buffer, Part
 from nestmap.store.record.commit_policy import CommitPolicy
 from nestmap.store.record.explored_layers import ExploredLayers
-from nestmap.store.record.lifecycle import AfterCommit, RunLifecycle, ignore_commit
+from nestmap.store.record.lifecycle import RunLifecycle
 from nestmap.store.record.results import ReportedResults
 from nestmap.store.record.reuse import ReuseCache
 from nestmap.store.record.search import Search
@@ -58,11 +58,10 @@ class Run:
         info: RunInfo,
         identity: UUID,
         resumed: bool = False,
-        after_commit: AfterCommit = ignore_commit,
     ) -> None:
         self.info = info
         self._resumed = resumed
-        self._lifecycle = RunLifecycle(database, identity, after_commit)
+        self._lifecycle = RunLifecycle(database, identity)
         self._reuse = ReuseCache(database, info)
         self._explored = ExploredLayers(database, info)
         self._results = ReportedResults()

@@ -21,9 +21,9 @@ from typer.testing import CliRunner
 
 from nestmap.model import NestmapError
 from nestmap.pipeline.cli.commands import command_line
+from nestmap.pipeline.frontend.onnx_process.child_process import ChildEndedError, Frame, exchange
 from nestmap.store import Store
 from nestmap.store.connection.connect import connect
-from nestmap.store.sandbox.child_process import ChildEndedError, Frame, exchange
 from tests.docs.blocks import Block, blocks_in
 from tests.docs_pages.page import Section, text_of, write_files
 from tests.faults.interrupts import CTRL_C, ONNX_CRASH

@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -43,13 +43,8 @@ from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.explore.resume import resume
 from nestmap.store import Store
 from nestmap.store.connection import database
-from nestmap.store.connection.connect import connect
-from nestmap.store.connection.database import PATIENCE, Database
-from nestmap.store.maintenance.parquet_parts import PartsWriter
 from nestmap.store.record import commit_policy
-from nestmap.store.record.lifecycle import AfterCommit, ignore_commit
-from nestmap.store.schema.migrate import migrate
-from nestmap.store.store import CommitHooks, no_commit_hook
+from nestmap.store.record.lifecycle import RunLifecycle
 from tests.costmodel.machines import machine, matmul, memory
 from tests.loma import LOMA
 from tests.sweeps import STRESS
@@ -88,7 +83,6 @@ class Kind:
     recording: Recording = ALL
     search: str = "loma"
     pareto: bool = False
-    parts: bool = False
 
     @property
     def plan(self) -> SearchPlan:
@@ -106,7 +100,6 @@ KINDS: Final = {
     "fresh": Kind(Recording(fresh=True)),
     "pareto": Kind(pareto=True),
     "salsa": Kind(search="salsa"),
-    "parts": Kind(parts=True),
 }
 
 
@@ -152,26 +145,15 @@ class Nodded:
         """What is known already needs no nod."""
 
 
-def explore(order: Order, after: CommitHooks = no_commit_hook) -> Exploration | FrontExploration:
-    """Does it; ``after`` is told of each commit."""
+def explore(order: Order) -> Exploration | FrontExploration:
+    """Does it."""
     kind = KINDS[order.kind]
-    with opened(order, after) as store:
+    with Store.open(Path(order.path)) as store:
         if order.run is not None:
             return resume(UUID(order.run), store, workers=1)
         explored = explore_front if kind.pareto else explore_network
         nodded = Nodded(Path(order.nod)) if order.nod else None
         return explored(NETWORK, kind.plan, store=store, recording=kind.recording, progress=nodded)
-
-
-def opened(order: Order, after: CommitHooks) -> Store:
-    """The store of an exploration with somebody who is told of each commit."""
-    path, parts = Path(order.path), KINDS[order.kind].parts
-    database = Database(
-        order.path, lambda: connect(None if parts else path), shared=not parts, patience=PATIENCE
-    )
-    with database.use() as connection:
-        migrate(connection, order.path)
-    return Store(database, after)
 
 
 @contextmanager
@@ -191,27 +173,28 @@ def say(word: str) -> None:
     os.write(1, f"{word}\n".encode())
 
 
-def telling(order: Order) -> CommitHooks:
+@contextmanager
+def telling(order: Order) -> Generator[None]:
     """Says after each commit how many evaluations of its run are there, and whether it is done."""
-    parts = KINDS[order.kind].parts
+    writing = RunLifecycle.writing
 
-    def of_run(run: UUID) -> AfterCommit:
-        write = PartsWriter(Path(order.path), run).write if parts else ignore_commit
-        written = 0
+    @contextmanager
+    def tell(
+        run: RunLifecycle, committed: Callable[[], None] = lambda: None
+    ) -> Generator[duckdb.DuckDBPyConnection]:
+        with writing(run, committed) as connection:
+            yield connection
+        with run.reading() as connection:
+            rows: list[tuple[int, str]]
+            rows = connection.execute(ROWS_AND_STATUS, [run.id, run.id]).fetchall()
+        ((there, status),) = rows
+        say(f"committed {there}")
+        say(status)
+        sleep(order.pause)
 
-        def tell(connection: duckdb.DuckDBPyConnection) -> None:
-            nonlocal written
-            rows: list[tuple[int, str]] = connection.execute(ROWS_AND_STATUS, [run, run]).fetchall()
-            write(connection)  # which drops the rows that it has written
-            ((there, status),) = rows
-            written = written + there if parts else there
-            say(f"committed {written}")
-            say(status)
-            sleep(order.pause)
-
-        return tell
-
-    return of_run
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RunLifecycle, "writing", tell)
+        yield
 
 
 def main() -> None:
@@ -242,7 +225,8 @@ def work(order: Order) -> None:
     signal.alarm(120)  # nobody waits for ever
     code = 1
     try:
-        explore(order, telling(order))
+        with telling(order):
+            explore(order)
         code = 0
     except NestmapError as error:
         say(f"error {error}")

@@ -161,7 +161,7 @@ def complete(store: Store, run: UUID) -> int:
 
 
 def check(path: Path) -> None:
-    """Checks that nothing half-written can be seen in a store, or in a folder of parts."""
+    """Checks that nothing half-written can be seen in a store."""
     with Store.open_read_only(path) as store:
         half = store.query(HALF_WRITTEN).rows()
     problems = check_store(path, recompute=3).problems

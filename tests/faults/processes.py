@@ -30,7 +30,7 @@ problem = spatial_problem(layer(), accelerator())
 chunk = batch(problem, ROW_GROUP)
 try:
     path = Path(sys.argv[1])
-    with (Store.record_to if len(sys.argv) > 3 else Store.open)(path) as store:
+    with Store.open(path) as store:
         with store.start_run(info()) as run, run.record_search(search_info(problem)) as search:
             print("open", flush=True)
             while True:

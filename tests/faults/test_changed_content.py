@@ -1,4 +1,4 @@
-"""Parts whose content somebody has changed: valid files that contradict each other.
+"""Stores whose content somebody has changed: valid tables that contradict each other.
 
 ``make stress`` (``NESTMAP_STRESS=1``) makes all changes to all tables, about 500 of them, and also
 writes the report of each.
@@ -18,6 +18,7 @@ from nestmap.model import NestmapError
 from nestmap.pipeline.explore.api import explore_network
 from nestmap.pipeline.pages.report.page import report
 from nestmap.store import Store
+from nestmap.store.schema.tables import EVALUATION_ROWS, SMALL_TABLES, VERSION_TABLE
 from tests.pipeline.networks import PROBLEM
 from tests.sweeps import STRESS
 
@@ -25,10 +26,10 @@ EXAMPLE: Final = (
     ("accelerators", "removed"),
     ("cmes", "the first half"),
     ("layers", "no rows"),
-    ("evaluation_rows-000001", "cuts = []"),
-    ("evaluation_rows-000001", "energy = NULL"),
-    ("evaluation_rows-000001", "latency2 = NULL"),
-    ("evaluation_rows-000001", "ordering = []"),
+    ("evaluation_rows", "cuts = []"),
+    ("evaluation_rows", "energy = NULL"),
+    ("evaluation_rows", "latency2 = NULL"),
+    ("evaluation_rows", "ordering = []"),
     ("results", "bound = -bound"),
     ("results", "cme = 'x'"),
     ("results", "evaluations = -evaluations"),
@@ -57,19 +58,19 @@ CHANGES: Final = {
 
 @pytest.fixture(name="recorded", scope="module")
 def _recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("recorded")
-    with Store.record_to(folder) as store:
+    path = tmp_path_factory.mktemp("recorded") / "store.duckdb"
+    with Store.open(path) as store:
         explore_network(PROBLEM, store=store)
-    return folder
+    return path
 
 
-def changes(folder: Path) -> Iterator[tuple[str, str, str | None]]:
-    """Table, what is changed, and the query whose answer replaces the file: none, if removed."""
-    with duckdb.connect() as connection:
-        for path in sorted(folder.rglob("*.parquet")):
-            columns = connection.execute(f"DESCRIBE FROM '{path}'").fetchall()
+def changes(path: Path) -> Iterator[tuple[str, str, str | None]]:
+    """Table, what is changed, and the query whose answer replaces it: none, if removed."""
+    with duckdb.connect(path, read_only=True) as connection:
+        for table in sorted((VERSION_TABLE, *SMALL_TABLES, EVALUATION_ROWS)):
+            columns = connection.execute(f"DESCRIBE {table}").fetchall()
             for change, query in table_changes([(x[0], x[1]) for x in columns]):
-                yield path.stem, change, query and query.format(file=f"'{path}'")
+                yield table, change, query and query.format(file=table)
 
 
 def table_changes(columns: list[tuple[str, str]]) -> Iterator[tuple[str, str | None]]:
@@ -87,9 +88,9 @@ def table_changes(columns: list[tuple[str, str]]) -> Iterator[tuple[str, str | N
             yield f"{name} = {told}", query
 
 
-def read_all(folder: Path) -> None:
+def read_all(path: Path) -> None:
     """Reads what a run has recorded, all that a report shows of it in ``make stress``."""
-    with Store.open_read_only(folder) as store:
+    with Store.open_read_only(path) as store:
         run = store.find_run("last")
         store.runs()
         store.best(run)
@@ -100,37 +101,35 @@ def read_all(folder: Path) -> None:
             report(store, [run])
 
 
-def test_changed_parts_are_read_or_refused(recorded: Path, tmp_path: Path) -> None:
+def test_changed_tables_are_read_or_refused(recorded: Path, tmp_path: Path) -> None:
     every_change = list(changes(recorded))
     if STRESS:
         chosen = every_change
     else:
         chosen = [x for x in every_change if x[:2] in EXAMPLE]
         assert len(chosen) == len(EXAMPLE)
-    refused = [x[:2] for x in chosen if not is_read(recorded, tmp_path / "changed", *x)]
+    refused = [x[:2] for x in chosen if not is_read(recorded, tmp_path / "changed.duckdb", *x)]
     print(f"{len(chosen)} changes, {len(refused)} refused")
     assert len(refused) > len(chosen) // 5
     assert set(EXAMPLE) <= set(refused)
 
 
-def is_read(recorded: Path, folder: Path, table: str, change: str, query: str | None) -> bool:
+def is_read(recorded: Path, path: Path, table: str, change: str, query: str | None) -> bool:
     """Whether a changed copy is read; otherwise nestmap says why."""
-    shutil.copytree(recorded, folder)
-    (path,) = folder.rglob(f"{table}.parquet")
-    if query is None:
-        path.unlink()
-    else:
-        with duckdb.connect() as connection:
-            try:
-                connection.execute(f"COPY ({query}) TO '{path}' (FORMAT parquet)")
-            except duckdb.ConversionException:  # a number that its type does not have
-                return True
+    shutil.copyfile(recorded, path)
+    with duckdb.connect(path) as connection:
+        try:
+            if query is not None:
+                connection.execute(f"CREATE TABLE changed AS {query}")
+        except duckdb.ConversionException:  # a number that its type does not have
+            return True
+        connection.execute(f"DROP TABLE {table}")
+        if query is not None:
+            connection.execute(f"ALTER TABLE changed RENAME TO {table}")
     try:
-        read_all(folder)
+        read_all(path)
     except NestmapError:
         return False
     except Exception as error:
         raise AssertionError(f"{table}: {change}") from error
-    finally:
-        shutil.rmtree(folder)
     return True

@@ -11,7 +11,6 @@ from nestmap.model import StoreError
 from nestmap.store import Store
 from nestmap.store.maintenance.check import check_store
 from nestmap.store.maintenance.combine import merge_stores
-from nestmap.store.maintenance.export import export_store
 from nestmap.store.maintenance.prune import PruneSelection, prune
 from tests.pipeline.cli.inputs import run
 from tests.store.filled import filled
@@ -102,7 +101,6 @@ def test_a_view_in_place_of_a_table_is_refused(
         lambda: Store.open_read_only(path).close(),
         lambda: check_store(path),
         lambda: merge_stores(into, [path]),
-        lambda: export_store(path, tmp_path / "parts"),
         lambda: prune(path, PruneSelection()),
     ):
         with pytest.raises(StoreError) as error:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import pytest
 
-FEW = {"onnx": 20, "yaml": 20, "cores": 10, "sql": 3, "http": 3}
+FEW = {"onnx": 20, "yaml": 20, "cores": 10, "http": 3}
 
 # One process for all: each would import the same for a second.
 RUN = """

@@ -30,15 +30,12 @@ from tests.faults.kills import (
     complete,
     count,
     found,
-    recorded,
 )
 from tests.sweeps import STRESS
 
-KILLS: Final = {"all": 200, "parts": 40} if STRESS else {"all": 3, "parts": 1}
+KILLS: Final = 200 if STRESS else 3
 OTHERS: Final = 20 if STRESS else 1
-OTHER_KINDS: Final = sorted(
-    KINDS.keys() - {"all", "parts"} - (set() if STRESS else {"none", "pareto"})
-)
+OTHER_KINDS: Final = sorted(KINDS.keys() - {"all"} - (set() if STRESS else {"none", "pareto"}))
 PAUSE: Final = 0.2
 """How much longer than alone a run may take (share): what is slower is killed near the end."""
 
@@ -132,7 +129,7 @@ def moments(kills: int) -> list[float]:
     return [(i + chance.random()) / kills * (1 + PAUSE) for i in range(kills)]
 
 
-@pytest.mark.parametrize("share", moments(KILLS["all"]))
+@pytest.mark.parametrize("share", moments(KILLS))
 def test_a_killed_run_is_gone_on_with(killer: Killer, tmp_path: Path, share: float) -> None:
     kill_and_resume(killer, "all", tmp_path / "store.duckdb", share)
 
@@ -214,34 +211,6 @@ def go_on(killer: Killer, kind: str, path: Path, run: UUID) -> None:
         assert counted.recalled == known
         assert counted.evaluated == complete(store, run) - known
     assert [x.name for x in path.parent.iterdir()] == [path.name]
-
-
-@pytest.mark.parametrize("share", moments(KILLS["parts"]))
-def test_a_run_that_writes_parts_is_killed(killer: Killer, tmp_path: Path, share: float) -> None:
-    folder = tmp_path / "parts"
-    killer.place(None, folder)
-    ended = killer.kill("parts", folder, share)
-    note("parts", ended)
-    if not ended.started:  # there may be a folder, which has nothing in it yet
-        return
-    check(folder)
-    with Store.open_read_only(folder) as store:
-        (run,) = store.runs()
-        assert count(store, run.id) >= ended.committed
-        assert run.status in (
-            {RunStatus.DONE} if ended.done else {RunStatus.RUNNING, RunStatus.DONE}
-        )
-        if run.status is RunStatus.DONE:  # it may have been killed before it could say so
-            assert found(store, run.id) == killer.whole("all").found
-    # another run in the folder is not disturbed by what was left
-    again = killer.exploring.run(Order("parts", str(folder)))
-    assert again.done
-    check(folder)
-    with Store.open_read_only(folder) as store:
-        before, after = store.runs()
-        assert before.id == run.id
-        of_run = recorded(store, after.id)
-        assert of_run == killer.whole("all").found[: len(of_run)]
 
 
 def outcome(result: Exploration | FrontExploration) -> object:

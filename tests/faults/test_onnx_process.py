@@ -25,6 +25,7 @@ from nestmap.pipeline.frontend.bundled import light_names, resolve_workload
 from nestmap.pipeline.frontend.onnx import parse_onnx
 from nestmap.pipeline.frontend.onnx.node.precision import UNSTATED
 from nestmap.pipeline.frontend.onnx_process import client, server
+from nestmap.pipeline.frontend.onnx_process.child_process import Frame
 from nestmap.pipeline.frontend.onnx_process.client import (
     IN_PROCESS,
     OnnxProcess,
@@ -35,7 +36,6 @@ from nestmap.pipeline.frontend.onnx_process.client import (
 from nestmap.pipeline.frontend.onnx_process.messages import OnnxAnswer, OnnxLimits, OnnxRequest
 from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.stages.io.parse import ONNXModelParserStage, Sources
-from nestmap.store.sandbox.child_process import Frame
 from tests.faults.forks import Forks
 from tests.faults.interrupts import ONNX_CRASH, ONNX_CTRL_C
 from tests.faults.test_bad_onnx import FILES, MODELS

@@ -329,18 +329,6 @@ def test_a_full_disk_is_told_and_costs_only_the_last_chunk(forks: Forks, tmp_pat
     assert check_store(path, recompute=0).problems == ()
 
 
-def test_a_full_disk_leaves_the_parts_that_were_written(forks: Forks, tmp_path: Path) -> None:
-    folder = tmp_path / "parts"
-    with writing(forks, str(folder), str(2**21), "parts") as fork:
-        output = fork.out.read().splitlines()
-    assert FULL in output[-1]
-    with Store.open_read_only(folder) as store:
-        assert committed_rows(store) == output.count("chunk") * ROW_GROUP
-    assert [
-        path for path in folder.rglob("*") if path.is_file() and path.suffix != ".parquet"
-    ] == []
-
-
 @pytest.mark.parametrize("limit", [1_000, 20_000, 140_000, 150_000])
 def test_commands_tell_that_a_disk_is_full(forks: Forks, inputs: Inputs, limit: int) -> None:
     ended = forks.run(*inputs.explore, setup=LIMIT.format(limit))

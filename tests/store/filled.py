@@ -32,13 +32,9 @@ from nestmap.model import (
 )
 from nestmap.model.base import copy_with
 from nestmap.store import Store
-from nestmap.store.connection.connect import connect, connect_read_only, query_number
-from nestmap.store.connection.database import Database
-from nestmap.store.maintenance.parquet_parts import PartsWriter
+from nestmap.store.connection.connect import connect_read_only, query_number
 from nestmap.store.rows.run_records import LayerInfo, SearchInfo
-from nestmap.store.schema.migrate import migrate
 from nestmap.store.schema.tables import EVALUATION_ROWS, SMALL_TABLES
-from nestmap.store.store import CommitHooks, no_commit_hook
 from tests.store.builders import OBJECTIVE, batch, info, layer, network, result, spatial_problem
 
 Content = dict[str, list[str]]
@@ -146,38 +142,6 @@ def _made_store(names: tuple[str, ...]) -> tuple[Path, tuple[UUID, ...]]:
 def filled_content(*names: str) -> Content:
     """All that is in a new store of these names, only to be compared."""
     return content(_made_store(names)[0])
-
-
-def write_parts(folder: Path, *names: str) -> tuple[UUID, ...]:
-    """A new folder of Parquet parts with a run for each name; gives the runs.
-
-    Folders of the same names are copies of one folder, so their runs have the same ids.
-    """
-    made, runs = _made_parts(names)
-    shutil.copytree(made, folder)
-    return runs
-
-
-@cache
-def _made_parts(names: tuple[str, ...]) -> tuple[Path, tuple[UUID, ...]]:
-    folder, runs = Path(_MADE.name) / f"{uuid4()}", list[UUID]()
-    for name in names:
-        with recording_to(folder) as store:
-            runs.append(fill(store, name))
-    return folder, tuple(runs)
-
-
-def recording_to(folder: Path) -> Store:
-    """A store in memory whose runs write parts."""
-    return in_memory(lambda run: PartsWriter(folder, run).write)
-
-
-def in_memory(after_commit: CommitHooks = no_commit_hook) -> Store:
-    """A store in memory with something that listens to its runs."""
-    database = Database("in memory", lambda: connect(None), shared=False, patience=0)
-    with database.use() as connection:
-        migrate(connection, "in memory")
-    return Store(database, after_commit)
 
 
 def content(path: Path) -> Content:

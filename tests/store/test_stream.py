@@ -13,7 +13,6 @@ from nestmap.model.multicore.top_memories import TopMemories
 from nestmap.store import Parameter, RunKind, RunStatus, Store
 from nestmap.store.maintenance.check import check_store
 from nestmap.store.maintenance.combine import merge_stores
-from nestmap.store.maintenance.export import export_store
 from nestmap.store.maintenance.prune import PruneSelection, prune
 from nestmap.store.schema.tables import CONTENT_TABLES, RUN_TABLES
 from tests.pipeline.multicore.streams import problem
@@ -180,16 +179,6 @@ def test_pruning_leaves_all_of_the_runs_that_stay(path: Path) -> None:
     for table in (*OWN, *MACHINE, "core_costs", "run_costs"):
         assert after[table] == before[table]
     assert check_store(path).problems == ()
-
-
-def test_an_exported_store_is_read_and_merged(path: Path, tmp_path: Path) -> None:
-    folder, into = tmp_path / "parts", tmp_path / "into.duckdb"
-    run = filled_stream(path)
-    export_store(path, folder)
-    with Store.open_read_only(folder) as store:
-        assert store.stream(run).reported is not None
-    merge_stores(into, [folder])
-    assert content(into) == content(path)
 
 
 BROKEN = {

@@ -17,7 +17,6 @@ from nestmap.model.design_space.result import DesignResult, NetworkFigures
 from nestmap.store import Parameter, RecordedSweep, Store, SweepState
 from nestmap.store.maintenance.check import check_store
 from nestmap.store.maintenance.combine import merge_stores
-from nestmap.store.maintenance.export import export_store
 from nestmap.store.maintenance.prune import PruneSelection, prune
 from tests.store.builders import NASTY
 from tests.store.filled import content, sql
@@ -180,12 +179,9 @@ def test_queries_answer_about_the_sweep(path: Path) -> None:
             store.ask("sweep_front", {Parameter.SWEEP: "no"})
 
 
-def test_sweeps_are_merged_exported_and_stay_when_runs_are_removed(
-    path: Path, tmp_path: Path
-) -> None:
+def test_sweeps_are_merged_and_stay_when_runs_are_removed(path: Path, tmp_path: Path) -> None:
     before = content(path)
-    export_store(path, tmp_path / "parts")
-    merge_stores(tmp_path / "into.duckdb", [tmp_path / "parts", path])
+    merge_stores(tmp_path / "into.duckdb", [path])
     assert content(tmp_path / "into.duckdb") == before
     prune(path, PruneSelection(best_only=True))
     assert content(path) == before

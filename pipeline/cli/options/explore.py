@@ -53,14 +53,6 @@ class RecordingOptions:
             minimum=1,
         ),
     ] = 1_000_000  # model.evaluation.recording.RECORD_LIMIT, which takes long to import
-    record_to: Annotated[
-        Path | None,
-        Option(
-            help="Write Parquet files to this folder instead of the store. Runs on several "
-            "computers may share it; nestmap import reads it.",
-            metavar="DIR",
-        ),
-    ] = None
     fresh: Annotated[
         bool, Option(help="Compute everything again instead of reusing results in the store.")
     ] = False

@@ -40,7 +40,7 @@ class MergeOptions:
     sources: Annotated[
         tuple[Path, ...],
         Option(
-            help="Stores, and folders of Parquet parts; they are not changed.",
+            help="The stores to merge; they are not changed.",
             metavar="FROM...",
             is_argument=True,
         ),
@@ -72,29 +72,4 @@ class PruneOptions:
     dry_run: Annotated[
         bool, Option(help="Only report what would be removed; takes as long as pruning.")
     ] = False
-    store: Store = DEFAULT_STORE
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExportOptions:
-    """The options of ``nestmap db export``."""
-
-    folder: Annotated[Path, Option(help="The folder to create.", metavar="DIR", is_argument=True)]
-    store: Store = DEFAULT_STORE
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportOptions:
-    """The options of ``nestmap import``."""
-
-    folder: Annotated[
-        Path,
-        Option(
-            help="The folder that runs recorded to, or that nestmap db export wrote.",
-            metavar="DIR",
-            is_argument=True,
-        ),
-    ]
     store: Store = DEFAULT_STORE

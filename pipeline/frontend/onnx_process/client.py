@@ -16,6 +16,13 @@ from typing import Final, NamedTuple, final
 
 from nestmap.model import InputError, InputWarning, Workload
 from nestmap.pipeline.frontend.onnx_bytes import default_name, read_onnx_bytes
+from nestmap.pipeline.frontend.onnx_process.child_process import (
+    ChildEndedError,
+    Frame,
+    exchange,
+    kill_child,
+    start_child,
+)
 from nestmap.pipeline.frontend.onnx_process.known_files import known_file
 from nestmap.pipeline.frontend.onnx_process.messages import (
     READY,
@@ -23,13 +30,6 @@ from nestmap.pipeline.frontend.onnx_process.messages import (
     OnnxLimits,
     OnnxRequest,
     error_of,
-)
-from nestmap.store.sandbox.child_process import (
-    ChildEndedError,
-    Frame,
-    exchange,
-    kill_child,
-    start_child,
 )
 
 IN_PROCESS: Final = "NESTMAP_ONNX_IN_PROCESS"

@@ -12,15 +12,7 @@ from nestmap.model import InputError, Workload
 from nestmap.pipeline.frontend.onnx import parse_onnx
 from nestmap.pipeline.frontend.onnx.load.onnx_file import model_from
 from nestmap.pipeline.frontend.onnx.node.precision import UNSTATED
-from nestmap.pipeline.frontend.onnx_process.messages import (
-    GRACE_SECONDS,
-    READY,
-    OnnxAnswer,
-    OnnxLimits,
-    OnnxRequest,
-    problem_of,
-)
-from nestmap.store.sandbox.child_process import (
+from nestmap.pipeline.frontend.onnx_process.child_process import (
     Frame,
     address_space,
     answer_pipe,
@@ -28,6 +20,14 @@ from nestmap.store.sandbox.child_process import (
     requests,
     set_alarm,
     write_frame,
+)
+from nestmap.pipeline.frontend.onnx_process.messages import (
+    GRACE_SECONDS,
+    READY,
+    OnnxAnswer,
+    OnnxLimits,
+    OnnxRequest,
+    problem_of,
 )
 
 _RETAINED_LIMIT: Final = 2**29

@@ -19,8 +19,6 @@ from starlette.types import Scope
 TOKEN: Final = "token"
 """The field of the address that has the token."""
 
-_SEPARATOR: Final = "."
-
 
 def new_token() -> str:
     """A token that nobody can guess."""
@@ -36,21 +34,13 @@ class Access:
 
     def refusal(self, scope: Scope) -> Response | None:
         """The response to a request without the token, or to the first one with it."""
-        if not self._token or self.client(scope):
+        if not self._token or any(map(self._is_valid, _cookies(scope, _cookie_name(scope)))):
             return None
         fields = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         if scope["method"] == "GET" and self._is_valid(dict(fields).get(TOKEN, "")):
             return self._admission(scope, [x for x in fields if x[0] != TOKEN])
         text = "Open the address that nestmap serve has printed: it contains a token.\n"
         return PlainTextResponse(text, 403, {"connection": "close"})
-
-    def client(self, scope: Scope) -> str:
-        """What the cookie tells one browser from another by; empty: it has no valid cookie."""
-        for value in _cookies(scope, _cookie_name(scope)):
-            token, _, client = value.rpartition(_SEPARATOR)
-            if self._is_valid(token):
-                return client
-        return ""
 
     def _is_valid(self, token: str) -> bool:
         return compare_digest(token.encode(errors="replace"), self._token.encode())
@@ -59,8 +49,7 @@ class Access:
         """Sends the browser to the address without the token, which history then does not keep."""
         address = f"{scope['path']}?{urlencode(fields)}" if fields else scope["path"]
         response = RedirectResponse("/" + address.lstrip("/"), 303)
-        value = f"{self._token}{_SEPARATOR}{token_urlsafe(6)}"
-        response.set_cookie(_cookie_name(scope), value, httponly=True, samesite="lax")
+        response.set_cookie(_cookie_name(scope), self._token, httponly=True, samesite="lax")
         return response
 
 

@@ -41,7 +41,7 @@ def explorer(site: Site, access: Access) -> Guard:
 
     return Guard(
         Starlette(
-            routes=_routes(site, access),
+            routes=_routes(site),
             exception_handlers={
                 MissingError: _missing,
                 NestmapError: _not_shown,
@@ -58,7 +58,7 @@ def explorer(site: Site, access: Access) -> Guard:
     )
 
 
-def _routes(site: Site, access: Access) -> list[Route]:
+def _routes(site: Site) -> list[Route]:
     def runs(request: Request) -> Response:
         return pages.runs_page(site)
 
@@ -79,7 +79,7 @@ def _routes(site: Site, access: Access) -> list[Route]:
         return sql_page(site, request)
 
     async def ask(request: Request) -> Response:
-        return await ask_page(site, request, access.client(request.scope))
+        return await ask_page(site, request)
 
     return [
         Route(RUNS, runs),

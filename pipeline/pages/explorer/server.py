@@ -104,7 +104,7 @@ def serve(path: Path, listener: socket.socket, token: str) -> None:
 
 
 async def _serving(site: Site, server: uvicorn.Server, listener: socket.socket) -> None:
-    """Runs the server; on shutdown, cancels running queries so that it need not wait for them."""
+    """Runs the server; on shutdown, cancels the questions that are being answered."""
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     while not (server.should_exit or serving.done()):
         await asyncio.sleep(_TICK)

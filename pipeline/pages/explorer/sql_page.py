@@ -20,8 +20,7 @@ from nestmap.pipeline.render.text.query_result import answer_rows, cell_text
 from nestmap.pipeline.util.json import Json
 from nestmap.store import NamedQuery, Parameter, RunRecord, Store
 from nestmap.store.connection.quote import quote_literal, quote_name
-from nestmap.store.sandbox.allow_list import QueryLimits
-from nestmap.store.sandbox.process import SandboxResult
+from nestmap.store.read.question import Answer, QueryLimits
 
 SHOWN: Final = QueryLimits(rows=1000)
 """The maximum size of a result on a page."""
@@ -161,7 +160,7 @@ def sql_view(site: Site, given: Mapping[str, str]) -> SqlView:
             return replace(view, error=str(error))
 
 
-def shown(answer: SandboxResult, seconds: float) -> Shown:
+def shown(answer: Answer, seconds: float) -> Shown:
     """A result as a table."""
     relation = answer.relation
     numeric = [_is_number(column.type) for column in relation.table.columns]

@@ -18,13 +18,11 @@ from starlette.responses import PlainTextResponse, Response
 
 from nestmap.model import StoreError
 from nestmap.pipeline.pages.explorer.render import page, render
-from nestmap.pipeline.pages.explorer.security import RETRY
 from nestmap.pipeline.pages.explorer.sql_page import SAVED, SHOWN, SqlView, shown, sql_view
 from nestmap.pipeline.pages.explorer.store_site import Site
 from nestmap.pipeline.pages.explorer.urls import SQL
 from nestmap.pipeline.render.text.query_result import answer_csv, answer_json, answer_spreadsheet
-from nestmap.store.sandbox.pool import BusyError
-from nestmap.store.sandbox.process import SandboxQuery, SandboxResult
+from nestmap.store.read.question import Answer, Question
 
 _FORM: Final = "application/x-www-form-urlencoded"
 _MOST_FIELDS: Final = 20
@@ -43,27 +41,24 @@ def sql_page(site: Site, request: Request) -> Response:
     return _page(sql_view(site, request.query_params))
 
 
-async def ask_page(site: Site, request: Request, client: str) -> Response:
-    """The response to a submitted query of a client: a result below the box, or a file."""
+async def ask_page(site: Site, request: Request) -> Response:
+    """The response to a submitted query: a result below the box, or a file."""
     given = await _given(request)
     if isinstance(given, Response):
         return given
     kind = given.get("format", "html")
-    question = SandboxQuery(given.get("sql", ""), SAVED if kind in _FILES else SHOWN)
+    question = Question(given.get("sql", ""), SAVED if kind in _FILES else SHOWN)
     began = monotonic()
-    error, answer, status = "", None, 200
+    error, answer = "", None
     try:
-        answer = await _answered(site, request, question, client)
-    except BusyError as told:
-        error, status = str(told), 503
+        answer = await _answered(site, request, question)
     except StoreError as told:
         error = str(told)
     if kind in _FILES:
-        return await run_in_threadpool(_file, answer, kind, error, status)
+        return await run_in_threadpool(_file, answer, kind, error)
     view = await run_in_threadpool(sql_view, site, {"sql": question.sql})
     table = None if answer is None else await run_in_threadpool(shown, answer, monotonic() - began)
-    response = _page(replace(view, answer=table, error=error))
-    return _with_status(response, status)
+    return _page(replace(view, answer=table, error=error))
 
 
 async def _given(request: Request) -> Mapping[str, str] | Response:
@@ -82,13 +77,11 @@ async def _given(request: Request) -> Mapping[str, str] | Response:
         return PlainTextResponse("The form of the query is malformed.\n", 400)
 
 
-async def _answered(
-    site: Site, request: Request, question: SandboxQuery, client: str
-) -> SandboxResult:
+async def _answered(site: Site, request: Request, question: Question) -> Answer:
     """The result; cancels the query if the browser disconnects.
 
     Raises:
-        StoreError: as :meth:`nestmap.store.sandbox.pool.SandboxPool.run` does.
+        StoreError: as :meth:`nestmap.store.read.question.Question.ask` does.
     """
 
     async def watch() -> None:
@@ -96,12 +89,12 @@ async def _answered(
             pass
         await run_in_threadpool(question.cancel)
 
-    run = partial(site.queries.run, question, client)
-    answers: list[SandboxResult | StoreError] = []
+    ask = partial(site.ask, question)
+    answers: list[Answer | StoreError] = []
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(watch)
         try:
-            answers.append(await anyio.to_thread.run_sync(run, limiter=site.query_threads))
+            answers.append(await anyio.to_thread.run_sync(ask, limiter=site.question_threads))
         except StoreError as error:
             answers.append(error)
         tasks.cancel_scope.cancel()
@@ -115,17 +108,10 @@ def _page(view: SqlView) -> Response:
     return page("SQL", render("sql", view), SQL)
 
 
-def _with_status(response: Response, status: int) -> Response:
-    response.status_code = status
-    if status == 503:
-        response.headers.update(RETRY)
-    return response
-
-
-def _file(answer: SandboxResult | None, kind: str, error: str, status: int) -> Response:
+def _file(answer: Answer | None, kind: str, error: str) -> Response:
     """All rows as a file, whose name tells if it has only the first ones."""
     if answer is None:
-        return _with_status(PlainTextResponse(error + "\n"), 503 if status == 503 else 400)
+        return PlainTextResponse(error + "\n", 400)
     media_type, suffix, lines = _FILES[kind]
     rows = len(answer.relation)
     name = f"answer-first-{rows}-rows" if answer.is_cut else "answer"

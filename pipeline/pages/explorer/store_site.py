@@ -17,7 +17,7 @@ from nestmap.model import StoreError
 from nestmap.pipeline.pages.report.run import ReportedRun
 from nestmap.pipeline.render.text.plain_table import printable
 from nestmap.store import Store
-from nestmap.store.sandbox.pool import SandboxPool
+from nestmap.store.read.question import MEMORY, Answer, Question
 
 PATIENCE: Final = 3.0
 """How long a page waits for a process that writes to the store (s)."""
@@ -27,8 +27,8 @@ TIME_LIMIT: Final = 20.0
 
 _MOST_PAGES: Final = 64
 _MOST_NAMES: Final = 12
-_QUERY_THREADS: Final = 32
-"""Threads that wait for answers to queries, apart from those that make pages."""
+_QUESTIONS: Final = 4
+"""Questions that are answered at a time; their threads are not those that make pages."""
 
 
 class MissingError(Exception):
@@ -64,13 +64,14 @@ class Kept:
 
 @final
 class Site:
-    """A store, its query processes, and a cache of pages."""
+    """A store, the questions it is asked, and a cache of pages."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.queries = SandboxPool(path)
-        self.query_threads = CapacityLimiter(_QUERY_THREADS)
+        self.question_threads = CapacityLimiter(_QUESTIONS)
         self.kept = Kept()
+        self._asked: set[Question] = set()
+        self._lock = Lock()
 
     def open(self) -> Store:
         """Opens the store; close it once the page is built, because others may want to write.
@@ -78,7 +79,7 @@ class Site:
         Raises:
             StoreError: if it cannot be read.
         """
-        return Store.open_read_only(self.path, PATIENCE, TIME_LIMIT)
+        return Store.open_read_only(self.path, PATIENCE, TIME_LIMIT, MEMORY)
 
     def key(self, run: ReportedRun, layer: str) -> Hashable:
         """The cache key of a layer's page; it changes while the run is incomplete."""
@@ -87,9 +88,25 @@ class Site:
         changing = () if run.complete else (file.st_mtime_ns, file.st_size)
         return (file.st_ino, record.id, record.ended, record.resumed, layer, *changing)
 
+    def ask(self, question: Question) -> Answer:
+        """The answer to a question.
+
+        Raises:
+            StoreError: as :meth:`nestmap.store.read.question.Question.ask` does.
+        """
+        with self._lock:
+            self._asked.add(question)
+        try:
+            return question.ask(self.path, PATIENCE)
+        finally:
+            with self._lock:
+                self._asked.discard(question)
+
     def close(self) -> None:
-        """Stops the query processes."""
-        self.queries.close()
+        """Cancels the questions that are being answered."""
+        with self._lock:
+            for question in self._asked:
+                question.cancel()
 
 
 def find_run(store: Store, text: str) -> UUID:

@@ -1,4 +1,4 @@
-"""``nestmap db ...`` and ``nestmap import``: what they say and how they end."""
+"""``nestmap db ...``: what they say and how they end."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from nestmap.store.schema.tables import EVALUATION_ROWS
 from tests.pipeline.cli.inputs import Ended, run
 from tests.store.builders import NASTY
-from tests.store.filled import content, count, filled, sql, write_parts
+from tests.store.filled import content, count, filled, sql
 
 STORE = Path("nestmap.duckdb")
 
@@ -79,35 +79,6 @@ def test_merging() -> None:
     assert again.out == f"all.duckdb: {said}\n"
 
 
-def test_importing_parts() -> None:
-    write_parts(Path("parts"), "a", NASTY)
-    ended = run("import", "parts")
-    assert ended.code == 0
-    assert ended.out.startswith("nestmap.duckdb: 2 runs, 4 searches and 28 evaluations new")
-    assert run("import", "parts", "--store", "other.duckdb").code == 0
-    assert content(STORE) == content(Path("other.duckdb"))
-
-
-def test_importing_what_is_no_folder_of_parts() -> None:
-    filled(Path("one.duckdb"), "a")
-    Path("empty").mkdir()
-    refused(run("import", "one.duckdb"), "for a store there is nestmap db merge")
-    refused(run("import", "none"), "no such file or folder")
-    refused(run("import", "empty"), "found no Parquet parts")
-    assert not STORE.exists()
-
-
-def test_exporting_and_importing_again() -> None:
-    filled(STORE, "a", NASTY)
-    ended = run("db", "export", "it's; parquet")
-    assert ended.code == 0
-    size = sum(path.stat().st_size for path in Path("it's; parquet").iterdir())
-    assert ended.out == f"it's; parquet: {size:,} bytes of Parquet\n"
-    run("import", "it's; parquet", "--store", "again.duckdb")
-    assert content(Path("again.duckdb")) == content(STORE)
-    refused(run("db", "export", "it's; parquet"), "it exists and is not empty")
-
-
 def test_pruning() -> None:
     first, _ = filled(STORE, "a", "b")
     before = content(STORE)
@@ -138,12 +109,7 @@ def test_pruning_nothing_or_what_is_not_there() -> None:
     assert count(STORE, "runs") == 1
 
 
-@pytest.mark.parametrize("command", ["check", "merge", "prune", "export"])
+@pytest.mark.parametrize("command", ["check", "merge", "prune"])
 def test_help(command: str) -> None:
     assert f"db {command}" in run("db", command, "--help").out
     assert command in run("db", "--help").out
-
-
-def test_help_of_import() -> None:
-    assert "nestmap import" in run("import", "--help").out
-    assert "import" in run("--help").out

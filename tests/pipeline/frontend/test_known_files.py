@@ -17,11 +17,11 @@ from nestmap.model import InputError, InputWarning
 from nestmap.pipeline.frontend.bundled import light_names
 from nestmap.pipeline.frontend.onnx import parse_onnx
 from nestmap.pipeline.frontend.onnx_process import client, known_files
+from nestmap.pipeline.frontend.onnx_process.child_process import Frame, exchange
 from nestmap.pipeline.frontend.onnx_process.client import close_shared, read_onnx, start_early
 from nestmap.pipeline.frontend.onnx_process.known_files import reader_digest, reader_sources
 from nestmap.pipeline.frontend.onnx_process.messages import OnnxAnswer, OnnxRequest
 from nestmap.pipeline.frontend.read.workload import read_workload
-from nestmap.store.sandbox.child_process import Frame, exchange
 from tests.pipeline.frontend.onnx.build import model, node, weights
 
 DIMS = {"N": 2}

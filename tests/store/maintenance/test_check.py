@@ -15,7 +15,7 @@ from nestmap.store.maintenance.check import check_store
 from nestmap.store.schema.references import Reference, references, references_in
 from nestmap.store.schema.tables import EVALUATION_ROWS
 from tests.store.builders import NASTY
-from tests.store.filled import REAL, content, fill, sql, write_parts
+from tests.store.filled import REAL, content, fill, sql
 from tests.store.streams import fill_stream
 from tests.store.sweeps import INFO, infeasible
 
@@ -225,14 +225,6 @@ def test_of_many_problems_of_one_kind_some_are_shown(path: Path) -> None:
     problems = check_store(path, recompute=0).problems
     assert len([x for x in problems if "expected all 7" in x]) == 20
     assert "and 8 more of this kind" in problems
-
-
-def test_parts_are_checked_too(tmp_path: Path) -> None:
-    write_parts(tmp_path / "parts", "a")
-    assert check_store(tmp_path / "parts").is_sound
-    (part,) = (tmp_path / "parts").rglob(f"{EVALUATION_ROWS}*")
-    part.unlink()
-    assert "expected all 7" in check_store(tmp_path / "parts").problems[0]
 
 
 def test_no_store(tmp_path: Path) -> None:

@@ -359,8 +359,8 @@ def test_what_is_no_store_is_refused(tmp_path: Path, into: Path) -> None:
     for source, found in (
         (songs, "tables that are not nestmap's"),
         (text, "not a DuckDB database"),
-        (tmp_path / "none.duckdb", "no such file or folder"),
-        (tmp_path, "found no Parquet parts"),
+        (tmp_path / "none.duckdb", "no such file"),
+        (tmp_path, "found a folder; expected a DuckDB file"),
     ):
         with pytest.raises(StoreError, match=found):
             merge_stores(into, [source])

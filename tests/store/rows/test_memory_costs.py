@@ -14,7 +14,6 @@ from nestmap.model.base import copy_with
 from nestmap.store import CostQuestion, Store
 from nestmap.store.maintenance.check import check_store
 from nestmap.store.maintenance.combine import merge_stores
-from nestmap.store.maintenance.export import export_store
 from nestmap.store.maintenance.prune import PruneSelection, prune
 from tests.store.filled import content, count, filled, sql
 from tests.sweeps import some_of
@@ -88,15 +87,6 @@ def test_merging_takes_them_over(path: Path, tmp_path: Path) -> None:
         with Store.open_read_only(tmp_path / name) as store:
             assert store.memory_cost(QUESTION) == COST
     assert content(tmp_path / "all.duckdb") == content(path)
-
-
-def test_exporting_takes_them_along(path: Path, tmp_path: Path) -> None:
-    filled(path, "a")
-    export_store(path, tmp_path / "parts")
-    with Store.open_read_only(tmp_path / "parts") as store:
-        assert store.memory_cost(QUESTION) == COST
-    merge_stores(tmp_path / "back.duckdb", [tmp_path / "parts"])
-    assert content(tmp_path / "back.duckdb") == content(path)
 
 
 def test_pruning_leaves_them(path: Path) -> None:

@@ -73,11 +73,6 @@ def test_no_other_site_is_led_to(locked: Visitor) -> None:
     assert place == "/evil.example/"
 
 
-def test_two_browsers_are_told_apart(locked: Visitor) -> None:
-    field = urlsplit(locked.address).query
-    assert len({admitted(locked, f"/?{field}")[1] for _ in range(5)}) == 5
-
-
 def test_by_default_the_printed_address_has_a_token(tmp_path: Path) -> None:
     filled(tmp_path / "nestmap.duckdb")
     command = "from nestmap.pipeline.cli import main; main()"

@@ -14,10 +14,8 @@ import pytest
 
 from nestmap.pipeline.pages.explorer import connections, security, sql_requests, store_site
 from nestmap.pipeline.pages.explorer.server import HOST
+from nestmap.pipeline.pages.explorer.sql_page import SHOWN
 from nestmap.store.connection.connect import connect
-from nestmap.store.sandbox.allow_list import QueryLimits
-from nestmap.store.sandbox.pool import MOST_WAITING, BusyError, SandboxPool
-from nestmap.store.sandbox.process import SandboxQuery
 from tests.pipeline.pages.explorer.visits import FORM, Visitor, visiting
 from tests.store.filled import filled
 
@@ -87,39 +85,13 @@ def test_more_requests_than_can_be_answered_are_told_when_to_come_again(
     assert (reply.status, reply.headers["retry-after"]) == (503, "1")
 
 
-def hungry(pool: SandboxPool, client: str) -> str:
-    try:
-        pool.run(SandboxQuery(ENDLESS, QueryLimits(seconds=1)), client)
-    except BusyError:
-        return "busy"
-    except Exception as error:
-        return str(error)
-    return "answered"
-
-
-def test_a_hungry_client_stops_itself_only(path: Path) -> None:
-    pool = SandboxPool(path)
-    with ThreadPoolExecutor(12) as threads:
-        asked = [threads.submit(hungry, pool, "hungry") for _ in range(10)]
+def test_questions_that_take_long_stop_no_page(own: Visitor) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        asked = [threads.submit(own.ask, ENDLESS) for _ in range(8)]
         began = monotonic()
-        found = pool.run(SandboxQuery("SELECT 1 AS x", QueryLimits()), "modest")
-        assert monotonic() - began < 2 * 5  # a process may have to start, which takes a second
-        assert found.relation.rows() == [{"x": 1}]
-        told = [x.result() for x in asked]
-    pool.close()
-    assert told.count("busy") == 10 - MOST_WAITING
-    assert sum("found no answer within 1 s" in x for x in told) == MOST_WAITING
-
-
-def test_what_a_busy_explorer_says(own: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    def busy(query: SandboxQuery, client: str) -> None:
-        raise BusyError("query: too many")
-
-    monkeypatch.setattr(own.site.queries, "run", busy)
-    for layout in ("html", "csv"):
-        reply = own.ask("SELECT 1", format=layout)
-        assert (reply.status, reply.headers["retry-after"]) == (503, "1")
-        assert "query: too many" in reply.text
+        assert own.get("/").status == 200
+        assert monotonic() - began < SHOWN.seconds
+        assert all("found no answer within" in x.result().told for x in asked)
 
 
 def test_a_macro_of_somebody_that_never_ends_is_ended(

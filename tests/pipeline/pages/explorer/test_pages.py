@@ -234,20 +234,6 @@ def test_a_store_that_somebody_holds_is_said_to_be(
         assert visitor.get("/").status == 200
 
 
-def test_a_folder_of_parts_is_explored(tmp_path: Path) -> None:
-    folder = tmp_path / "parts"
-    with Store.record_to(folder) as store:
-        (run,) = explored_runs(store, PROBLEM)
-    before = {x: x.read_bytes() for x in folder.rglob("*") if x.is_file()}
-    with visiting(folder) as visitor:
-        assert grid(visitor.get("/").page.by_id("runs")).texts("Status") == ["done"]
-        assert visitor.get(run_address(run)).status == 200
-        reply = visitor.ask("SELECT count(*) AS n FROM evaluations")
-        assert grid(reply.page.by_id("answer")).values("n")[0] > 10
-        assert visitor.ask("FROM glob('*')").told.count("found the table function glob") == 1
-    assert {x: x.read_bytes() for x in folder.rglob("*") if x.is_file()} == before
-
-
 def test_addresses_keep_names(explored: Explored) -> None:
     for name in NASTY:
         parts = urlsplit(layer_address(explored.small, name))

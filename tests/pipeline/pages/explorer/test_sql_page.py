@@ -64,8 +64,8 @@ def test_an_address_asks_nothing(visitor: Visitor) -> None:
 def test_errors_are_shown_in_place(visitor: Visitor) -> None:
     for sql, told in {
         "SELECT * FORM runs": "\n\nLINE 1: SELECT * FORM runs\n           ",
-        "DROP TABLE runs": "found a statement of type DROP; expected one SELECT",
-        "FROM read_text('/etc/hostname')": "found the table function read_text; expected one",
+        "DROP TABLE runs": "read-only mode",
+        "FROM read_text('/etc/hostname')": "Permission Error",
         "": "found no statement; expected one SELECT",
     }.items():
         reply = visitor.ask(sql)
@@ -106,7 +106,7 @@ def test_files_that_are_cut_say_so_in_their_names(visitor: Visitor) -> None:
 def test_errors_are_no_files(visitor: Visitor) -> None:
     reply = visitor.ask("DROP TABLE runs", format="csv")
     assert reply.status == 400
-    assert reply.text.startswith("query: found a statement of type DROP")
+    assert reply.text.startswith("query: ")
     assert "content-disposition" not in reply.headers
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from nestmap.store.sandbox.child_process import (
+from nestmap.pipeline.frontend.onnx_process.child_process import (
     ChildEndedError,
     Frame,
     exchange,
@@ -20,7 +20,10 @@ from nestmap.store.sandbox.child_process import (
     start_child,
 )
 
-IMPORT = "from nestmap.store.sandbox.child_process import *; import os, sys, time; "
+IMPORT = """
+from nestmap.pipeline.frontend.onnx_process.child_process import *
+import os, sys, time
+"""
 ECHO = IMPORT + "pipe = answer_pipe(); print('noise'); [write_frame(pipe, r) for r in requests()]"
 FOREVER = 60.0
 

@@ -1,1 +1,0 @@
-"""The sandbox for untrusted SQL, and processes with limits for what may crash."""
