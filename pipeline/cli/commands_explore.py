@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from nestmap.pipeline.cli.early_start import start_reading
 from nestmap.pipeline.cli.error_handling import report_warnings
-from nestmap.pipeline.cli.memory_pools import share_memory_pools
 from nestmap.pipeline.cli.options.explore import (
     EvaluateOptions,
     ExploreOptions,
@@ -67,8 +65,6 @@ def explore(options: ExploreOptions) -> None:
     search). Prints a table of the best mappings. All evaluations are recorded in a DuckDB file;
     searches that it holds already are not repeated.
     """
-    share_memory_pools()
-    start_reading(options.workload.name)
     from nestmap.pipeline.cli.explore import run_explore  # noqa: PLC0415 (help is fast)
 
     with report_warnings(strict=options.strict):
@@ -81,7 +77,6 @@ def resume(options: ResumeOptions) -> None:
     Completed searches and designs are not repeated. The result is the same as that of an
     uninterrupted run.
     """
-    share_memory_pools()
     from nestmap.pipeline.cli.resume import run_resume  # noqa: PLC0415 (help is fast)
 
     run_resume(options)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from nestmap.pipeline.cli.early_start import start_reading
 from nestmap.pipeline.cli.error_handling import report_warnings
-from nestmap.pipeline.cli.memory_pools import share_memory_pools
 from nestmap.pipeline.cli.options.multicore import (
     SplitCommandOptions,
     StreamCommandOptions,
@@ -60,8 +58,6 @@ def stream(options: StreamCommandOptions) -> None:
     memories and a breakdown of its energy. Costs of nodes and generations are recorded in a DuckDB
     file; those that it holds already are not searched again.
     """
-    share_memory_pools()
-    start_reading(options.workload.name)
     from nestmap.pipeline.cli.stream import run_stream  # noqa: PLC0415 (help is fast)
 
     with report_warnings(strict=options.strict):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import typer
 
 from nestmap.pipeline.cli.error_handling import report_warnings
-from nestmap.pipeline.cli.memory_pools import share_memory_pools
 from nestmap.pipeline.cli.options.sweep import SweepOptions
 from nestmap.pipeline.cli.parameters import add_command
 
@@ -30,7 +29,6 @@ def sweep(options: SweepOptions) -> None:
     objectives. The whole space is checked before the first design is explored. Prints the designs
     on the front.
     """
-    share_memory_pools()
     from nestmap.pipeline.cli.sweep import run_sweep_command  # noqa: PLC0415 (help is fast)
 
     with report_warnings(strict=options.strict):

@@ -31,7 +31,6 @@ from nestmap.pipeline.frontend.onnx_process.client import (
     OnnxProcess,
     close_shared,
     read_onnx,
-    start_early,
 )
 from nestmap.pipeline.frontend.onnx_process.messages import OnnxAnswer, OnnxLimits, OnnxRequest
 from nestmap.pipeline.frontend.read.workload import read_workload
@@ -178,28 +177,6 @@ def test_a_process_that_ended_between_two_files(good: Path, reader: OnnxProcess)
     assert started(reader, good) != first
 
 
-def test_a_process_that_is_started_early(good: Path, reader: OnnxProcess) -> None:
-    reader.start()
-    first = reader.process_id
-    reader.start()
-    assert started(reader, good) == first
-
-
-@pytest.mark.parametrize("name", ["none.onnx", "folder.onnx"])
-def test_nothing_is_started_early_without_a_file(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "folder.onnx").mkdir()
-    close_shared()
-    monkeypatch.setattr("nestmap.pipeline.frontend.onnx_process.client.start_child", None)
-    start_early(str(tmp_path / name))
-    light = str(resolve_workload("light:squeezenet"))
-    with pytest.raises(TypeError):
-        start_early(light)
-    monkeypatch.setenv(IN_PROCESS, "1")
-    start_early(light)
-
-
 def test_a_process_that_hangs(good: Path) -> None:
     reader = OnnxProcess(OnnxLimits(seconds=1.0))
     first = started(reader, good)
@@ -232,7 +209,6 @@ def test_a_process_that_does_not_start(
     python: str, good: Path, reader: OnnxProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", python)
-    reader.start()
     error = refusal(lambda: reader.read(good, DIMS))
     assert error.found == "an ONNX file, and a process for the onnx library that does not start"
     assert IN_PROCESS in error.expected

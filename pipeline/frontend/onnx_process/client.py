@@ -9,7 +9,6 @@ import signal
 import subprocess
 import warnings
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from typing import Final, NamedTuple, final
@@ -109,13 +108,6 @@ class OnnxProcess:
     def process_id(self) -> int | None:
         """The running process, if there is one."""
         return None if self._process is None else self._process.pid
-
-    def start(self) -> None:
-        """Starts the process if there is none; does not wait until it can read files."""
-        with self._lock:
-            if self._process is None:
-                with suppress(OSError):  # said when a file is read
-                    self._start()
 
     def read(
         self,
@@ -275,17 +267,6 @@ _shared: Final = OnnxProcess()
 atexit.register(_shared.close)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_shared.abandon)
-
-
-def start_early(network: str) -> None:
-    """Starts the process if the network, an ONNX file by its name, exists and is not known.
-
-    It imports the onnx library while this process imports other packages.
-    """
-    if _is_separate() and os.path.isfile(network):
-        known = known_file(network)
-        if known is None or not known.is_known:
-            _shared.start()
 
 
 def _is_separate() -> bool:

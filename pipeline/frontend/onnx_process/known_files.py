@@ -45,11 +45,6 @@ class KnownFile:
     path: str
     folder: Path
 
-    @property
-    def is_known(self) -> bool:
-        """Whether a file with this content was read before, whatever was asked of it."""
-        return self.folder.is_dir()
-
     def recall(self, asked: OnnxRequest) -> Workload | None:
         """The workload that the file gave when this was asked; ``None`` if that is not known."""
         with suppress(OSError, ValueError, ZlibError):  # there is none, or it is damaged

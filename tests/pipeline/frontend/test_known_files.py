@@ -18,7 +18,7 @@ from nestmap.pipeline.frontend.bundled import light_names
 from nestmap.pipeline.frontend.onnx import parse_onnx
 from nestmap.pipeline.frontend.onnx_process import client, known_files
 from nestmap.pipeline.frontend.onnx_process.child_process import Frame, exchange
-from nestmap.pipeline.frontend.onnx_process.client import close_shared, read_onnx, start_early
+from nestmap.pipeline.frontend.onnx_process.client import read_onnx
 from nestmap.pipeline.frontend.onnx_process.known_files import reader_digest, reader_sources
 from nestmap.pipeline.frontend.onnx_process.messages import OnnxAnswer, OnnxRequest
 from nestmap.pipeline.frontend.read.workload import read_workload
@@ -67,18 +67,6 @@ def test_a_file_is_read_once(caches: Path, file: Path, reads: list[str]) -> None
     assert again == first == parse_onnx(file, dims=DIMS)
     assert again.model_dump_json() == first.model_dump_json()
     assert len(list(caches.rglob("*.z"))) == 1
-
-
-def test_no_process_is_started_early_for_a_file_that_is_known(
-    caches: Path, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read_onnx(file, DIMS)
-    close_shared()
-    monkeypatch.setattr(client, "start_child", None)
-    start_early(str(file))
-    write(file, 5)
-    with pytest.raises(TypeError):
-        start_early(str(file))
 
 
 def test_a_copy_with_the_same_name_is_known(caches: Path, file: Path, reads: list[str]) -> None:
