@@ -119,7 +119,7 @@ def put_slides(
 def new_elements(
     problem: FlatProblem, work: Work, view: int, place: tuple[int, int], moved: int
 ) -> float:
-    """Elements of a tile that the tile before, one step of dimension ``moved`` back, has not."""
+    """Elements of a tile that the previous tile, one step of ``moved`` back, does not contain."""
     x, link = place
     index = problem.pr_index[x, moved]
     for i in range(2):

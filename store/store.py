@@ -224,7 +224,7 @@ class Store:
         return record.multicore_run.StreamRun(self._database, info, run, resumed=True)
 
     def start_sweep(self, info: SweepInfo) -> RecordedSweep:
-        """Starts recording a sweep; one that the store has goes on after its designs.
+        """Starts recording a sweep, or continues one that is recorded already.
 
         Raises:
             StoreError: if it cannot be written.

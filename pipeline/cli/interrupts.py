@@ -68,9 +68,8 @@ class _Interrupts:
     def receive(self, number: int, frame: FrameType | None) -> None:
         """Interrupts what runs; later, while a module is imported, or compiled code calls Python.
 
-        That does not expect the functions to fail: DuckDB's module aborts, or frees its tables
-        twice when the process ends, LLVM returns addresses of nothing, and Pydantic blames the
-        schema.
+        Neither survives an exception there: DuckDB's module aborts, or frees its tables twice when
+        the process ends; LLVM returns invalid addresses; Pydantic reports an invalid schema.
         """
         if self.is_ending:
             return

@@ -12,8 +12,8 @@ def end_process(code: int) -> None:
     """Ends the process with an exit code as Python does, but frees nothing: all commands are over.
 
     Python looks through all objects for garbage and frees them one by one, which takes a tenth of
-    the time of short commands. Returns where a thread still works, which Python waits for, or
-    output cannot be written, of which Python tells.
+    the time of short commands. Returns if a thread still works, because Python waits for it, or
+    if output cannot be written, because Python reports that.
     """
     if threading.active_count() > 1:
         return

@@ -43,7 +43,7 @@ def exhausted_resource(error: BaseException) -> str | None:
     """What an error, or one that led to it, says has run out; ``None`` if nothing has."""
     for each in _led_to(error):
         if isinstance(each, MemoryError) or type(each).__name__ in _NO_MEMORY:
-            return f"memory: found too little of it; expected {_WHAT_TO_DO}"
+            return f"memory: found none left; expected {_WHAT_TO_DO}"
         if isinstance(each, RuntimeError) and str(each) in _NO_THREAD:
             return f"threads: found that no more can start; expected {_WHAT_TO_DO}"
     return None

@@ -1,4 +1,4 @@
-"""What the options of a search make of the parts of its plan."""
+"""Applies the options of a search to the parts of its plan."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def member_by_name(kind: type[Choice], name: str, where: str) -> Choice:
 
 
 def named(kind: type[Choice], name: str | None, where: str) -> Choice | None:
-    """The same; none where the option is not given."""
+    """The member of an enumeration with this name; ``None`` for ``None``."""
     return None if name is None else member_by_name(kind, name, where)
 
 

@@ -62,8 +62,8 @@ _NOTES: Final = (
     "accesses of a port's full width, of all instances.",
     "WHAT IF  Each row is evaluated. Spatial mapping: the best of those with the lowest bounds, "
     "with LOMA's orders of six factors, whatever the mapping file fixes. 2x width: the largest "
-    "width of a port, with the same energy a bit. 2x capacity: with the same ports, leakage and "
-    "energy an access, and the same mapping, or the same order of loops and the memories filled "
+    "width of a port, with the same energy per bit. 2x capacity: with the same ports, leakage and "
+    "energy per access, and the same mapping, or the same order of loops and the memories filled "
     "anew for it as LOMA does.",
 )
 

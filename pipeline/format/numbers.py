@@ -107,12 +107,12 @@ def count(number: int) -> str:
 
 
 def cycles(number: float) -> str:
-    """A number of cycles, with decimals only if it is not whole.
+    """A number of whole cycles: fractions come from bounds on loading, which no chip measures.
 
-    >>> cycles(401408.0), cycles(12.375)
-    ('401,408', '12.38')
+    >>> cycles(401408.0), cycles(7398636.69)
+    ('401,408', '7,398,637')
     """
-    return f"{number:,.0f}" if number == int(number) else f"{number:,.2f}"
+    return f"{number:,.0f}"
 
 
 def share(part: float) -> str:

@@ -51,7 +51,7 @@ def sweep(  # noqa: PLR0913 (the single entry point; all but the space have defa
         strategy: all designs (``grid``), or ``designs`` of them: in random order (``random``), or
             sampled by what is known of those before, by Optuna's NSGA-II (``nsga2``) or TPE
             (``tpe``), which ``pip install 'nestmap[optuna]'`` installs.
-        designs: how many designs, each once, unless all.
+        designs: number of designs to explore (default: all).
         design_seed: determines which ones.
         plan: how to search the mappings of each design; if the base has several cores, a
             :class:`~nestmap.pipeline.multicore.plan.StreamPlan`: how to schedule the networks. The
@@ -59,9 +59,8 @@ def sweep(  # noqa: PLR0913 (the single entry point; all but the space have defa
             :class:`~nestmap.pipeline.explore.options.SearchOptions`. With several cores, all but
             ``objective`` are for the mappings on a core.
         objective: what the mapping of each layer, or the schedule of each network, minimizes.
-            Default: that of the plan, otherwise what the first objective of the space needs that is
-            not the area, or energy; of an expression of both energy and latency, the energy-delay
-            product.
+            Default: that of the plan, otherwise the first objective of the space other than area
+            (EDP if it combines energy and latency), otherwise energy.
         search: how to search temporal mappings.
         lpf_limit: the largest number of loop factors, for LOMA.
         time_limit: seconds after which the exact search of a layer ends. Designs that it has cut

@@ -55,7 +55,7 @@ class ChoiceOptions:
     ] = "grid"
     designs: Annotated[
         int | None,
-        Option(help="How many designs to explore, each once, unless all.", metavar="N", minimum=1),
+        Option(help="Number of designs to explore (default: all).", metavar="N", minimum=1),
     ] = None
     design_seed: Annotated[
         int, Option(help="Random seed that determines which designs.", metavar="N", minimum=0)

@@ -23,7 +23,7 @@ WHERE id IN (SELECT unnest(?::UUID[]))
 """
 _PROCESS: Final = "SELECT process FROM runs WHERE id = ?"
 _RELEASED: Final = """
-UPDATE runs SET status = 'interrupted', reason = 'given up by its user' WHERE id = ?
+UPDATE runs SET status = 'interrupted', reason = 'released by the user' WHERE id = ?
 """
 
 _UNKNOWN: Final = ""

@@ -149,7 +149,7 @@ EXPLORE = (
         (
             "MemoryError('too much')",
             2,
-            "error: memory: found too little of it; expected more: raise the limits of this "
+            "error: memory: found none left; expected more: raise the limits of this "
             "process (ulimit -v, ulimit -u), or free memory",
         ),
         ("OSError(28, 'No space left on device')", 2, "error: [Errno 28] No space left on device"),

@@ -50,8 +50,8 @@ class SweepSearchOptions:
         ObjectiveName | None,
         Option(
             help="Objective to minimize for each layer, or for the schedule of each network on "
-            "several cores. Default: what the first objective of the space needs that is not the "
-            "area, or energy; of an expression of energy and latency the energy-delay product."
+            "several cores. Default: the first objective of the space other than area (EDP if it "
+            "combines energy and latency), otherwise energy."
         ),
     ] = None
     search: Annotated[

@@ -111,9 +111,9 @@ def edp(value: float) -> Cell:
 def _sentences(run: ReportedRun, energies: Bars, latencies: Bars) -> Iterator[str]:
     cmes = [result.cme for result in run.evaluation.layers]
     yield (
-        f"Of each layer the mapping with the least {GOALS[run.record.objective]}: "
-        f"{numbers.cycles(run.evaluation.latency)} cycles and "
-        f"{cells.energy(run.evaluation.energy).text} for the whole network."
+        f"With the mapping of lowest {GOALS[run.record.objective]} for each layer, the network "
+        f"takes {numbers.cycles(run.evaluation.latency)} cycles and "
+        f"{cells.energy(run.evaluation.energy).text}."
     )
     if any(energies.totals):
         yield f"Energy goes to {largest(energies)}."

@@ -5,11 +5,11 @@ Latency is not a sum over boundaries, but it is bounded by sums:
 - A transfer is late by its needed cycles minus the longest window that there is, the whole period,
   in each period but one. A port stalls for the sum of these over its transfers, or for the
   cycles that all of them need minus all cycles there are, whichever is more.
-- On-loading and off-loading add up link by link. What happens once may hide behind computation,
-  all but what level 1 needs to start.
-- What happens once on a port hides behind the share of all cycles in which the port is not busy
-  with what happens again and again. So latency is at least what happens once in full, with the
-  cycles that the rest needs, or its share of all cycles, whichever is less.
+- On-loading and off-loading add up link by link. One-time transfers can overlap computation,
+  except those of the first tile of level 1.
+- The one-time transfers of a port overlap the share of all cycles in which the port is idle. So
+  latency is at least their cycles in full plus those of the rest, or their share of all cycles,
+  whichever is less.
 - A memory that reuses windows loads at least what it does if all loops over one dimension follow
   each other right above its tile.
 - Steps that zeros skip shorten all of these, but not what follows.

@@ -37,7 +37,7 @@ def test_rounding_up_moves_the_prefix(value: float, text: str) -> None:
 
 def test_other_figures() -> None:
     assert energy(345.96) == "346.0 pJ"
-    assert cycles(0.5) == "0.50"
+    assert cycles(1234.6) == "1,235"
     assert share(1.0) == "100.0%"
     assert capacity(10**10) == "1.164 GiB"
     assert capacity(2**13 - 1) == "8191 bit"

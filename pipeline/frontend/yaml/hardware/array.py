@@ -117,7 +117,7 @@ _ZERO_SKIPPING: Final = Field(
 )
 _HOP_ENERGY: Final = Field(
     "hop_energy",
-    "energy a bit of [a hop](cost-model.md#hops), from a unit to the next",
+    "energy per bit of [a hop](cost-model.md#hops), from a unit to the next",
     ENERGY,
     "0.05",
     Need.OPTIONAL,
