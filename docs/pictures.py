@@ -9,9 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, final
-
-from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
+from xml.etree import ElementTree as ET
 
 from nestmap import conv2d, explore, network, stream, stream_plan
 from nestmap.costmodel.evaluate import evaluate, factor_table
@@ -39,24 +37,27 @@ from nestmap.model import (
     Workload,
 )
 from nestmap.pipeline.frontend.read.accelerator import read_accelerator
-from nestmap.pipeline.render.figures import (
-    NamedSchedule,
-    accelerator_figure,
-    layers_figure,
-    loops_figure,
-    memories_figure,
-    roofline_figure,
-    save,
-    schedules_figure,
-)
-from nestmap.pipeline.render.figures.matplotlib_types import Plot, page_of
-from nestmap.pipeline.render.figures.style import new_figure, styled
+from nestmap.pipeline.render.charts import Chart, run_charts
+from nestmap.pipeline.render.charts.schedule.gantt import gantt_charts
+from nestmap.pipeline.render.svg.accelerator import accelerator_picture
+from nestmap.pipeline.render.svg.elements import add_text
+from nestmap.pipeline.render.svg.loops import loops_picture
+from nestmap.pipeline.render.svg.picture import Picture, picture_of
 
 IMAGES: Final = Path(__file__).parent / "images"
 MACHINE: Final = IMAGES / "small.yaml"
 
-_INK: Final = "#222222"
-_MUTED: Final = "#555555"
+_CYCLE: Final = 13.0
+"""The width of a cycle (pixels)."""
+
+_STYLE: Final = """\
+text { font: 13px sans-serif; fill: #222222; }
+.bold { font-weight: bold; }
+.middle { text-anchor: middle; }
+.end { text-anchor: end; }
+.muted { fill: #555555; }
+.white { fill: white; font-size: 12px; }
+"""
 _COLOURS: Final = {
     Relevance.RELEVANT: ("#0072B2", "#ffffff", "r"),
     Relevance.PARTIALLY_RELEVANT: ("#56B4E9", "#222222", "pr"),
@@ -105,38 +106,28 @@ def best(mapping_type: MappingType) -> CostModelEvaluation:
     return found.layers[0].cme
 
 
-@styled()
-def relevance_figure(layer: Layer) -> Figure:
+def relevance_picture(layer: Layer) -> Picture:
     """Operands by loop dimensions: relevant, partially relevant, irrelevant; reuse on the right."""
     loops = [loop for loop in layer.loops if loop.size > 1]
-    figure, draw = _canvas(7.2, 2.3, (len(loops) + 4.2, 4.6))
+    root = canvas("The loops to which each operand is relevant", 60 * len(loops) + 330, 230)
     for column, loop in enumerate(loops):
-        draw.text(
-            column + 1.5,
-            0.3,
-            f"{loop.dimension} {loop.size}",
-            ha="center",
-            va="center",
-            fontweight="bold",
-        )
-    draw.text(len(loops) + 1.9, 0.3, "words", ha="center", va="center", color=_MUTED)
-    draw.text(len(loops) + 3.3, 0.3, "used each", ha="center", va="center", color=_MUTED)
-    for row, operand in enumerate(layer.operands, start=1):
-        draw.text(
-            0.75, row + 0.1, operand.name, ha="right", va="center", fontweight="bold", fontsize=11
-        )
+        add_text(root, f"{loop.dimension} {loop.size}", (90 + 60 * column, 30), "bold middle")
+    right = 70 + 60 * len(loops)
+    add_text(root, "words", (right + 60, 30), "muted end")
+    add_text(root, "used each", (right + 180, 30), "muted end")
+    for row, operand in enumerate(layer.operands):
+        y = 50 + 46 * row
+        add_text(root, operand.name, (40, y + 24), "bold end")
         for column, loop in enumerate(loops):
             colour, ink, short = _COLOURS[layer.relevance(operand.name, loop.dimension)]
-            draw.add_patch(Rectangle((column + 1.06, row - 0.32), 0.88, 0.84, facecolor=colour))
-            draw.text(column + 1.5, row + 0.1, short, ha="center", va="center", color=ink)
+            fill(root, (62 + 60 * column, y, 56, 38), colour)
+            add_text(root, short, (90 + 60 * column, y + 24), "middle").set("style", f"fill: {ink}")
         words = layer.elements(operand.name)
-        draw.text(len(loops) + 2.3, row + 0.1, f"{words:,}", ha="right", va="center")
-        draw.text(
-            len(loops) + 3.8, row + 0.1, f"{layer.macs / words:,.0f} times", ha="right", va="center"
-        )
-    legend = "     ".join(_MEANINGS)
-    draw.text(1.06, 4.25, legend, va="center", fontsize=7.5, color=_MUTED)
-    return figure
+        add_text(root, f"{words:,}", (right + 60, y + 24), "end")
+        add_text(root, f"{layer.macs / words:,.0f} times", (right + 180, y + 24), "end")
+    for row, meaning in enumerate(_MEANINGS):
+        add_text(root, meaning, (62 + 165 * row + 45 * (row > 1), 215), "muted")
+    return picture_of("relevance", root)
 
 
 @final
@@ -192,8 +183,7 @@ def with_registers(machine: Accelerator, width: int, weights: int) -> Accelerato
     return machine.model_copy(update={"memories": (changed, *machine.memories[1:])})
 
 
-@styled()
-def stall_figure(cme: CostModelEvaluation) -> Figure:
+def stall_picture(cme: CostModelEvaluation) -> Picture:
     """Three machines that fill a register: in time, too slowly, slowly but ahead of time."""
     machine = read_accelerator(MACHINE)
     cases = (
@@ -202,108 +192,98 @@ def stall_figure(cme: CostModelEvaluation) -> Figure:
         ("2 bit a cycle, room for 2 weights", refill(with_registers(machine, 2, 2), cme)),
     )
     end = max(3 * (case.period + case.late) for _, case in cases)
-    figure, draw = _canvas(7.2, 4.1, (end + 1, 10.2))
+    root = canvas("Cycles in which the array computes and waits", _CYCLE * end + 40, 400)
     for i, (title, case) in enumerate(cases):
-        _draw_case(draw, 3.2 * i, title, case)
-    for i, (colour, text) in enumerate(
-        ((_ARRAY, "array computes"), (_WAIT, "array waits"), (_PORT, "port writes the next weight"))
-    ):
-        draw.add_patch(Rectangle((13 * i, 9.65), 0.8, 0.4, facecolor=colour))
-        draw.text(13 * i + 1.2, 9.85, text, va="center", fontsize=8)
-    return figure
+        add_case(root, 20 + 118 * i, title, case)
+    meanings = ("array computes", "array waits", "port writes the next weight")
+    for i, (colour, text) in enumerate(zip((_ARRAY, _WAIT, _PORT), meanings, strict=True)):
+        fill(root, (20 + 180 * i, 372, 14, 14), colour)
+        add_text(root, text, (40 + 180 * i, 384), "")
+    return picture_of("stalls", root)
 
 
-def _draw_case(draw: Plot, top: float, title: str, case: Refill) -> None:
+def add_case(root: ET.Element, top: float, title: str, case: Refill) -> None:
     """Three periods of one machine: the array above, the port below."""
-    draw.text(0, top + 0.35, title, va="center", fontweight="bold")
-    figures = f"stall {case.stall:,.0f} of {case.latency:,.0f} cycles"
-    draw.text(
-        3 * (case.period + case.late), top + 0.35, figures, va="center", ha="right", color=_MUTED
-    )
+    add_text(root, title, (20, top + 14), "bold")
+    stall = f"stall {case.stall:,.0f} of {case.latency:,.0f} cycles"
+    add_text(root, stall, (20 + 3 * _CYCLE * (case.period + case.late), top + 14), "muted end")
     ahead = case.allowed >= case.period
     at = 0.0
     for _ in range(3):
-        draw.add_patch(Rectangle((at, top + 0.8), case.period - 0.12, 0.9, facecolor=_ARRAY))
+        x, width = 20 + _CYCLE * at, _CYCLE * case.period
+        fill(root, (x, top + 26, width - 2, 34), _ARRAY)
         label = f"{case.period:g} cycles, one weight"
-        draw.text(
-            at + case.period / 2,
-            top + 1.25,
-            label,
-            ha="center",
-            va="center",
-            color="#ffffff",
-            fontsize=8,
-        )
+        add_text(root, label, (x + width / 2, top + 47), "middle white")
         start = at if ahead else at + case.period - case.allowed
-        draw.add_patch(Rectangle((start, top + 1.8), case.needed - 0.12, 0.7, facecolor=_PORT))
+        fill(root, (20 + _CYCLE * start, top + 64, _CYCLE * case.needed - 2, 26), _PORT)
         if case.late:
-            wait = Rectangle((at + case.period, top + 0.8), case.late - 0.12, 0.9, facecolor=_WAIT)
-            draw.add_patch(wait)
-            draw.text(
-                at + case.period + case.late / 2,
-                top + 1.25,
-                f"{case.late:g}",
-                ha="center",
-                va="center",
-                color="#ffffff",
-                fontsize=8,
-            )
+            fill(root, (x + width, top + 26, _CYCLE * case.late - 2, 34), _WAIT)
+            middle = x + width + _CYCLE * case.late / 2
+            add_text(root, f"{case.late:g}", (middle, top + 47), "middle white")
         at += case.period + case.late
 
 
-def _canvas(width: float, height: float, size: tuple[float, float]) -> tuple[Figure, Plot]:
-    """A figure without axes, columns and rows from the top left."""
-    figure = new_figure(width, height)
-    draw = page_of(figure).add_subplot()
-    draw.set_axis_off()
-    draw.set_xlim(0, size[0])
-    draw.set_ylim(size[1], 0)
-    return figure, draw
+def canvas(title: str, width: float, height: float) -> ET.Element:
+    """An empty picture."""
+    size = {"width": f"{width:g}", "height": f"{height:g}"}
+    view = {"xmlns": "http://www.w3.org/2000/svg", "viewBox": f"0 0 {width:g} {height:g}"}
+    root = ET.Element("svg", {**view, **size})
+    ET.SubElement(root, "title").text = title
+    ET.SubElement(root, "style").text = _STYLE
+    ET.SubElement(root, "rect", {**size, "fill": "white"})
+    return root
 
 
-def figures_of_a_run() -> dict[str, Figure]:
+def fill(root: ET.Element, box: tuple[float, float, float, float], colour: str) -> None:
+    """Fills a rectangle: left, top, width and height."""
+    names = ("x", "y", "width", "height")
+    place = {name: f"{value:g}" for name, value in zip(names, box, strict=True)}
+    ET.SubElement(root, "rect", {**place, "fill": colour})
+
+
+def charts_of_a_run() -> dict[str, Chart | Picture]:
     """What ``nestmap plot`` draws of the run that the pages show."""
     machine = read_accelerator("tpu_like")
     total = explore("light:squeezenet", machine, "tpu_like").total
+    charts = {chart.name: chart for chart in run_charts(total, machine)}
     return {
-        "see-layers.svg": layers_figure(total),
-        "see-memories.svg": memories_figure(total),
-        "see-accelerator.svg": accelerator_figure(machine),
-        "see-roofline.svg": roofline_figure(total, machine),
+        **{f"see-{x}.svg": charts[x] for x in ("energy", "latency", "memories", "roofline")},
+        "see-accelerator.svg": accelerator_picture(machine),
     }
 
 
-def figure_of_schedules() -> Figure:
+def charts_of_schedules() -> dict[str, Chart | Picture]:
     """SqueezeNet on four cores, layer by layer and with every layer in four parts."""
     plan = stream_plan(individuals=16, generations=8, rule="critical")
     whole = stream("light:squeezenet", "quad_tpu", plan=plan)
     rows = stream("light:squeezenet", "quad_tpu", hint_loops=[("OY", 4)], plan=plan)
-    return schedules_figure(
+    charts = gantt_charts(
         [
-            NamedSchedule("layer by layer", whole.schedule),
-            NamedSchedule("each layer in four parts along its rows", rows.schedule),
+            ("Layer by layer", whole.schedule),
+            ("Each layer in four parts along its rows", rows.schedule),
         ]
     )
+    return {f"see-{chart.name}.svg": chart for chart in charts}
 
 
-def drawn() -> dict[str, Figure]:
+def drawn() -> dict[str, Chart | Picture]:
     """All pictures by the names of their files."""
     uneven, even = best(MappingType.UNEVEN), best(MappingType.EVEN)
     return {
-        "concept-loop-nest.svg": loops_figure(uneven),
-        "concept-relevance.svg": relevance_figure(the_layer()),
-        "concept-even.svg": loops_figure(even),
-        "concept-stalls.svg": stall_figure(uneven),
-        **figures_of_a_run(),
-        "see-schedules.svg": figure_of_schedules(),
+        "concept-loop-nest.svg": loops_picture(uneven),
+        "concept-relevance.svg": relevance_picture(the_layer()),
+        "concept-even.svg": loops_picture(even),
+        "concept-stalls.svg": stall_picture(uneven),
+        **charts_of_a_run(),
+        **charts_of_schedules(),
     }
 
 
-def write(folder: Path) -> None:
+def draw(folder: Path) -> None:
     """Draws them into a folder."""
-    for name, figure in drawn().items():
-        save(figure, folder / name)
+    for name, each in drawn().items():
+        each.save(folder / name)
 
 
 if __name__ == "__main__":
-    write(Path(sys.argv[1]) if len(sys.argv) > 1 else IMAGES)
+    draw(Path(sys.argv[1]) if len(sys.argv) > 1 else IMAGES)

@@ -8,7 +8,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 TOGETHER: Final = (
     *("tests/browser/", "tests/notebooks/", "tests/pipeline/pages/explorer/"),
-    *("tests/pipeline/pages/report/", "tests/pipeline/render/figures/"),
+    *("tests/pipeline/pages/report/", "tests/pipeline/render/charts/"),
 )
 """Folders whose files share something that takes long to make."""
 

@@ -15,7 +15,6 @@ from benchmarks.silicon.measured import ALEXNET, DATA, NETWORKS, VGG16, Network
 from benchmarks.silicon.table import error
 
 from nestmap.pipeline.frontend.read.workload import read_workload
-from nestmap.pipeline.render.figures import save
 from tests.docs.test_pictures import labels
 
 CLOCK = 200e3  # cycles in a millisecond
@@ -54,8 +53,12 @@ def test_the_document_has_the_tables_of_today(compared: list[Comparison]) -> Non
 
 def test_the_pictures_are_those_of_today(compared: list[Comparison], tmp_path: Path) -> None:
     for each in compared:
-        save(each.figure, tmp_path / each.picture.name)
-        assert labels(tmp_path / each.picture.name) == labels(each.picture)
+        files = zip(
+            each.charts, each.files(tmp_path), each.files(DOCUMENT.parent / "images"), strict=True
+        )
+        for chart, drawn, kept in files:
+            chart.save(drawn)
+            assert labels(drawn) == labels(kept)
 
 
 @both

@@ -7,53 +7,50 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from matplotlib.figure import Figure
-
 from benchmarks.silicon import several_cores, tpu
 from benchmarks.silicon.eyeriss import modelled
-from benchmarks.silicon.figure import cores_figure, eyeriss_figure, tpu_figure
+from benchmarks.silicon.figure import cores_charts, eyeriss_charts, tpu_charts
 from benchmarks.silicon.measured import NETWORKS
 from benchmarks.silicon.table import eyeriss_tables
-from nestmap.pipeline.render.figures import save
+from nestmap.pipeline.render.charts import Chart
 
 DOCUMENT: Final = Path(__file__).parents[2] / "docs" / "silicon.md"
 END: Final = "<!-- end -->"
 
 
 class Comparison(NamedTuple):
-    """The tables and the figure of what ran on a chip, and where they stand in the docs."""
+    """The tables and the charts of what ran on a chip, and where they stand in the docs."""
 
     title: str
     tables: str
-    figure: Figure
-    picture: Path
+    charts: tuple[Chart, ...]
+    pictures: str
 
     @property
     def begin(self) -> str:
         """What stands before the tables in the document."""
         return f"<!-- python -m benchmarks.silicon --write: {self.title} -->"
 
+    def files(self, folder: Path) -> list[Path]:
+        """The files of the charts in a folder."""
+        return [folder / f"silicon-{self.pictures}-{chart.name}.svg" for chart in self.charts]
+
 
 def comparisons() -> Iterator[Comparison]:
     """All comparisons, in the order of the document."""
-    images = DOCUMENT.parent / "images"
     for network in NETWORKS:
         found = modelled(network)
-        tables, figure = eyeriss_tables(network.layers, found), eyeriss_figure(network, found)
-        picture = images / f"silicon-eyeriss-{Path(network.workload).stem}.svg"
-        yield Comparison(network.title, tables, figure, picture)
+        tables, charts = eyeriss_tables(network.layers, found), eyeriss_charts(network, found)
+        yield Comparison(network.title, tables, charts, f"eyeriss-{Path(network.workload).stem}")
     rates = tpu.modelled()
-    picture = images / "silicon-tpu.svg"
-    yield Comparison("TPU v1", tpu.tpu_table(rates), tpu_figure(rates), picture)
+    yield Comparison("TPU v1", tpu.tpu_table(rates), tpu_charts(rates), "tpu")
     chips = several_cores.modelled()
-    picture = images / "silicon-several-cores.svg"
-    yield Comparison(
-        "several cores", several_cores.cores_table(chips), cores_figure(chips), picture
-    )
+    tables = several_cores.cores_table(chips)
+    yield Comparison("several cores", tables, cores_charts(chips), "several-cores")
 
 
 def main() -> None:
-    """Prints the tables, or writes them into the document, with the figures beside them."""
+    """Prints the tables, or writes them into the document, with the charts beside them."""
     for each in comparisons():
         if "--write" not in sys.argv:
             print(each.tables)
@@ -62,7 +59,8 @@ def main() -> None:
         _, end, after = rest.partition(END)
         text = f"{before}{each.begin}\n{each.tables}\n{end}{after}"
         DOCUMENT.write_text(text, encoding="utf-8")
-        save(each.figure, each.picture)
+        for chart, picture in zip(each.charts, each.files(DOCUMENT.parent / "images"), strict=True):
+            chart.save(picture)
 
 
 if __name__ == "__main__":

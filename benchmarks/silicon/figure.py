@@ -1,11 +1,8 @@
-"""Draws measured and modelled figures of a chip side by side."""
+"""Charts of measured and modelled figures of a chip side by side."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
-
-from matplotlib.figure import Figure
 
 from benchmarks.silicon.eyeriss import Modelled
 from benchmarks.silicon.measured import Network
@@ -13,114 +10,84 @@ from benchmarks.silicon.several_cores import MEASURED as CORES
 from benchmarks.silicon.several_cores import Modelled as CoresModelled
 from benchmarks.silicon.tpu import MEASURED as TPU
 from benchmarks.silicon.tpu import Modelled as TpuModelled
-from nestmap.pipeline.format.palette import GREYS, INK, RUNS
-from nestmap.pipeline.render.figures.matplotlib_types import Plot, page_of
-from nestmap.pipeline.render.figures.style import WIDTH, new_figure, set_title, styled
+from nestmap.pipeline.analysis.network.stacked_bars import Bars, Part
+from nestmap.pipeline.format.numbers import Unit
+from nestmap.pipeline.format.palette import GREYS, RUNS, Look
+from nestmap.pipeline.render.charts import Chart
+from nestmap.pipeline.render.charts.bars import Drawing, grouped_chart
+from nestmap.pipeline.render.charts.vega_spec import exact
 
-_HEIGHT: Final = 0.38
-
-
-class _Bars(NamedTuple):
-    """One bar a layer."""
-
-    label: str
-    color: str
-    place: float
-    values: Sequence[float]
+_LOOKS = (Look(GREYS[2]), Look(RUNS[0]), Look(RUNS[1]))
 
 
-@styled()
-def eyeriss_figure(network: Network, found: Mapping[str, Modelled]) -> Figure:
+def eyeriss_charts(network: Network, found: Mapping[str, Modelled]) -> tuple[Chart, ...]:
     """Processing time and traffic of buffer and DRAM of each layer."""
-    figure = new_figure(WIDTH, 1.1 + 0.36 * len(network.layers))
-    set_title(figure, f"{network.title} on Eyeriss: chip and model")
-    page, names = page_of(figure), list(network.layers)
-    chips, models = list(network.layers.values()), [found[name] for name in names]
-    chip, model = ("chip", GREYS[2], -_HEIGHT / 2), ("model", RUNS[0], _HEIGHT / 2)
-    times = (
-        _Bars(*chip, [x.milliseconds for x in chips]),
-        _Bars(*model, [x.costs.milliseconds for x in models]),
+    layers, models = network.layers, [found[name] for name in network.layers]
+    times = {
+        "chip": [x.milliseconds for x in layers.values()],
+        "model": [x.costs.milliseconds for x in models],
+        "model without stalls": [x.ideal for x in models],
+    }
+    buffer = {
+        "chip": [x.buffer for x in layers.values()],
+        "model": [x.costs.buffer for x in models],
+    }
+    dram = {"chip": [x.dram for x in layers.values()], "model": [x.costs.dram for x in models]}
+    title = f"{network.title} on Eyeriss"
+    return (
+        _chart("time", f"{title}: processing time", "ms", list(layers), times),
+        _chart("buffer", f"{title}: accesses of the buffer", "MB", list(layers), buffer),
+        _chart("dram", f"{title}: accesses of DRAM", "MB", list(layers), dram),
     )
-    buffer = (
-        _Bars(*chip, [x.buffer for x in chips]),
-        _Bars(*model, [x.costs.buffer for x in models]),
-    )
-    dram = (_Bars(*chip, [x.dram for x in chips]), _Bars(*model, [x.costs.dram for x in models]))
-    left = page.add_subplot(1, 3, 1)
-    _draw(left, names, "Processing time (ms)", times)
-    left.plot(
-        [x.ideal for x in models],
-        [n + _HEIGHT / 2 for n in range(len(names))],
-        color=INK,
-        linewidth=0.0,
-        marker="|",
-        markersize=9.0,
-        label="model without stalls",
-    )
-    left.legend(loc="lower right", bbox_to_anchor=(1.0, 0.0))
-    _draw(page.add_subplot(1, 3, 2), names, "Accesses of the buffer (MB)", buffer)
-    _draw(page.add_subplot(1, 3, 3), names, "Accesses of DRAM (MB)", dram)
-    return figure
 
 
-@styled()
-def tpu_figure(found: Mapping[str, TpuModelled]) -> Figure:
+def tpu_charts(found: Mapping[str, TpuModelled]) -> tuple[Chart, ...]:
     """Operations a second, and the share of cycles in which the array is idle, of each network."""
-    figure = new_figure(WIDTH, 2.4)
-    set_title(figure, "TPU v1: chip and model")
-    page, names = page_of(figure), list(TPU)
-    chip, model = ("chip", GREYS[2], -_HEIGHT / 2), ("model", RUNS[0], _HEIGHT / 2)
-    rates = (
-        _Bars(*chip, [x.teraops for x in TPU.values()]),
-        _Bars(*model, [found[name].teraops for name in names]),
+    rates = {
+        "chip": [x.teraops for x in TPU.values()],
+        "model": [found[name].teraops for name in TPU],
+    }
+    idle = {
+        "chip": [100 * x.idle for x in TPU.values()],
+        "model": [100 * found[name].idle for name in TPU],
+    }
+    return (
+        _chart("rate", "TPU v1: 8-bit operations", "10^12 per second", list(TPU), rates),
+        _chart("idle", "TPU v1: idle cycles of the array", "%", list(TPU), idle),
     )
-    idle = (
-        _Bars(*chip, [100 * x.idle for x in TPU.values()]),
-        _Bars(*model, [100 * found[name].idle for name in names]),
-    )
-    left = page.add_subplot(1, 2, 1)
-    _draw(left, names, "8-bit operations (10^12 a second)", rates)
-    left.legend(loc="lower right", bbox_to_anchor=(1.0, 0.0))
-    _draw(page.add_subplot(1, 2, 2), names, "Idle cycles of the array (%)", idle)
-    return figure
 
 
-@styled()
-def cores_figure(found: Mapping[str, CoresModelled]) -> Figure:
+def cores_charts(found: Mapping[str, CoresModelled]) -> tuple[Chart, ...]:
     """Cycles and memory in use of each chip that fuses layers."""
-    figure = new_figure(WIDTH, 1.9)
-    set_title(figure, "Layers fused by rows: chip and model")
-    page, names = page_of(figure), list(CORES)
-    chip, model = ("chip", GREYS[2], -_HEIGHT / 2), ("model", RUNS[0], _HEIGHT / 2)
-    cycles = (
-        _Bars(*chip, [x.measured.cycles / 1e6 for x in CORES.values()]),
-        _Bars(*model, [found[name].fused.cycles / 1e6 for name in names]),
+    cycles = {
+        "chip": [x.measured.cycles / 1e6 for x in CORES.values()],
+        "model": [found[name].fused.cycles / 1e6 for name in CORES],
+    }
+    memory = {
+        "chip": [x.measured.kilobytes for x in CORES.values()],
+        "model": [found[name].fused.kilobytes for name in CORES],
+    }
+    return (
+        _chart("cycles", "Layers fused by rows: cycles", "million cycles", list(CORES), cycles),
+        _chart("memory", "Layers fused by rows: memory in use", "KB", list(CORES), memory),
     )
-    memory = (
-        _Bars(*chip, [x.measured.kilobytes for x in CORES.values()]),
-        _Bars(*model, [found[name].fused.kilobytes for name in names]),
-    )
-    left = page.add_subplot(1, 2, 1)
-    _draw(left, names, "Cycles (10^6)", cycles)
-    left.legend(loc="lower right", bbox_to_anchor=(1.0, 0.0))
-    _draw(page.add_subplot(1, 2, 2), names, "Memory in use (KB)", memory)
-    return figure
 
 
-def _draw(axes: Plot, names: Sequence[str], title: str, series: Sequence[_Bars]) -> None:
-    """Bars from top to bottom."""
-    for bars in series:
-        axes.barh(
-            [n + bars.place for n in range(len(names))],
-            bars.values,
-            height=_HEIGHT,
-            color=bars.color,
-            hatch="",
-            label=bars.label,
-            edgecolor="white",
-            linewidth=[0.0] * len(names),
+def _chart(
+    name: str, title: str, unit: str, rows: Sequence[str], series: Mapping[str, Sequence[float]]
+) -> Chart:
+    """A bar for chip and model in each row."""
+    parts = zip(series.items(), _LOOKS, strict=False)
+    bars = Bars(tuple(rows), tuple(Part(x, look, tuple(values)) for (x, values), look in parts))
+    return grouped_chart(
+        Drawing(
+            name=name,
+            title=title,
+            summary=f"{title} ({unit}), chip and model.",
+            of="layer",
+            quantity=title.rpartition(": ")[2].capitalize(),
+            unit=Unit(1.0, unit),
+            exact=exact("value", unit),
+            bars=bars,
         )
-    axes.set_yticks(range(len(names)), labels=list(names))
-    axes.set_ylim(len(names) - 0.4, -0.6)
-    axes.grid(visible=True, axis="x")
-    axes.set_title(title, loc="left", fontsize=8.0)
+    )

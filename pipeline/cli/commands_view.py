@@ -65,10 +65,10 @@ def register(app: typer.Typer) -> None:
         PlotOptions,
         """\
   nestmap plot last
-  nestmap plot last --what layers -o layers.pdf
-  nestmap plot last --what scatter --layer conv1 -o conv1.svg
+  nestmap plot last --what energy -o energy.pdf
+  nestmap plot last --what mappings --layer conv1 -o conv1.svg
   nestmap plot last --what schedule -o schedule.svg
-  nestmap plot last --against 5f3a91 -o comparison.png""",
+  nestmap plot last --against 5f3a91 -o comparison""",
     )
     add_command(
         app,
@@ -144,7 +144,7 @@ def explain(options: ExplainOptions) -> None:
 def plot(options: PlotOptions) -> None:
     """Draw figures of a run: energy and cycles, mappings, accelerator, roofline, schedule.
 
-    Needs matplotlib: pip install 'nestmap[plot]'.
+    Needs vl-convert: pip install 'nestmap[plot]'.
     """
     from nestmap.pipeline.cli.plot import run_plot  # noqa: PLC0415 (help is fast)
 

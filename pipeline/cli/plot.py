@@ -1,36 +1,59 @@
-"""``nestmap plot``: draws figures of a recorded run or sweep."""
+"""``nestmap plot``: draws the charts of a recorded run or sweep."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, final
+from pathlib import Path
+from typing import Final, TypeAlias, final
 from uuid import UUID
 
 from nestmap.model import InputError, LayerResult, NetworkEvaluation, NetworkProblem, Objective
 from nestmap.pipeline.analysis.network.run_comparison import NamedRun
-from nestmap.pipeline.cli.options.view import Drawing, PlotOptions
-from nestmap.pipeline.cli.plot_request import (
-    check_against,
-    chosen_drawing,
-    figure_paths,
-    save_figure,
-)
+from nestmap.pipeline.analysis.sweep.designs_view import DesignsView
+from nestmap.pipeline.cli.options.view import PlotOptions
+from nestmap.pipeline.cli.output_checks import check_target
 from nestmap.pipeline.cli.printing import print_note
 from nestmap.pipeline.cli.sweep_or_run import is_sweep
-from nestmap.pipeline.render import figures
-from nestmap.pipeline.render.figures.preconditions import check_matplotlib
+from nestmap.pipeline.multicore.api import StreamResult, recorded_stream
+from nestmap.pipeline.render.charts import (
+    Chart,
+    comparison_charts,
+    mappings_chart,
+    run_charts,
+    sweep_charts,
+)
+from nestmap.pipeline.render.charts.schedule.gantt import gantt_charts
+from nestmap.pipeline.render.charts.schedule.schedule_charts import (
+    compared_totals,
+    search_charts,
+    time_charts,
+    total_charts,
+)
+from nestmap.pipeline.render.charts.sweep_parameters import importance_chart, parameters_chart
+from nestmap.pipeline.render.svg.accelerator import accelerator_picture
+from nestmap.pipeline.render.svg.loops import loops_picture
+from nestmap.pipeline.render.svg.picture import Picture
+from nestmap.pipeline.sweep.record.recorded_summary import read_summary
+from nestmap.pipeline.util.atomic_files import os_errors_as_input_errors
+from nestmap.pipeline.util.image_files import check_drawing, check_ending
 from nestmap.store import RunKind, Store
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+Drawings: TypeAlias = Mapping[str, Callable[[], Chart | Picture]]
+"""What can be drawn, by name; a call raises an ``InputError`` if there is no data for it."""
+
+FOLDER: Final = Path("figures")
+"""The default folder for several charts."""
+
+_ENDING: Final = ".png"
+_ALL: Final = "all"
+_OF_A_LAYER: Final = ("mappings", "loops")
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """A finished run."""
+    """A finished run on one core."""
 
     id: UUID
     network: NetworkProblem
@@ -43,74 +66,117 @@ class _Run:
         return self.network.workload.name
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class _Drawn:
-    """The data of a figure; ``result`` is that of the layer of scatter and loops."""
-
-    options: PlotOptions
-    store: Store
-    run: _Run
-    result: LayerResult
-
-
 def run_plot(options: PlotOptions) -> None:
-    """Draws the figures, and prints their paths.
+    """Draws the charts, and prints their paths.
 
     Raises:
-        NestmapError: where matplotlib is missing, an option is invalid, or a file cannot be
-            written.
+        NestmapError: if vl-convert is missing, an option is invalid, or a file cannot be written.
     """
-    check_matplotlib()
+    check_drawing()
+    if options.output is not None and options.output.suffix and not options.output.is_dir():
+        check_ending(options.output)
     with Store.open_read_only(options.store) as store:
-        if is_sweep(store, options.run):
-            from nestmap.pipeline.cli.recorded_sweep import (  # noqa: PLC0415 (for sweeps alone)
-                plot_recorded,
-            )
-
-            plot_recorded(options, store)
-            return
-        run = store.find_run(options.run)
-        if store.run(run).kind is RunKind.STREAM:
-            from nestmap.pipeline.cli.plot_stream import plot_stream  # noqa: PLC0415 (slow to import)
-
-            plot_stream(options, store, run)
-        else:
-            _plot(options, store)
+        chosen = _chosen(options, *_drawings(options, store))
+        _save_all(chosen, _paths(options, list(chosen)), skips=options.what in {None, _ALL})
 
 
-def _plot(options: PlotOptions, store: Store) -> None:
-    """Draws a run on one core."""
-    drawings = _wanted(options)
-    paths = figure_paths(options, drawings)
+def _drawings(options: PlotOptions, store: Store) -> tuple[Drawings, Drawings]:
+    """What can be drawn of a run or sweep, and of its comparison with another run."""
+    if is_sweep(store, options.run):
+        _check_no_layer(options, "a sweep")
+        if options.against is not None:
+            hint = "a sweep is compared with no other"
+            raise InputError.conflict("--against", f"the sweep {options.run}", hint)
+        return sweep_drawings(read_summary(options.run, store).view), {}
+    run = store.find_run(options.run)
+    if store.run(run).kind is RunKind.STREAM:
+        _check_no_layer(options, "a run on several cores")
+        return _stream_drawings(run, options, store)
+    return _run_drawings(options, store)
+
+
+def plot_sweep(view: DesignsView, folder: Path) -> None:
+    """Draws the charts of a sweep into a folder; notes say which of them have no data.
+
+    Raises:
+        InfeasibleError: if no design is feasible.
+        InputError: if a file cannot be written.
+    """
+    drawings = sweep_drawings(view)
+    paths = {name: folder / f"{name}{_ENDING}" for name in drawings}
+    _save_all(drawings, paths, skips=True)
+
+
+def sweep_drawings(view: DesignsView) -> Drawings:
+    """The charts of a sweep."""
+    charts = _given(sweep_charts(view))
+    more: Drawings = {
+        "parameters": lambda: parameters_chart(view),
+        "importance": lambda: importance_chart(view),
+    }
+    return {**charts, **more}
+
+
+def _given(drawn: Iterable[Chart | Picture]) -> dict[str, Callable[[], Chart | Picture]]:
+    """What is drawn already, by name."""
+
+    def constant(each: Chart | Picture) -> Callable[[], Chart | Picture]:
+        return lambda: each
+
+    return {each.name: constant(each) for each in drawn}
+
+
+def _check_no_layer(options: PlotOptions, what: str) -> None:
+    if options.layer is not None:
+        raise InputError.conflict("--layer", what, "use --what alone")
+
+
+def _stream_drawings(run: UUID, options: PlotOptions, store: Store) -> tuple[Drawings, Drawings]:
+    """The charts of a run on several cores, whose schedule is recomputed, and the comparison."""
+    found = recorded_stream(run, store)
+    schedule = found.schedule
+    search = search_charts(store.generations(run), schedule)
+    single = _given((*time_charts(schedule), *total_charts(schedule), *search))
+    if options.against is None:
+        return single, {}
+    other = recorded_stream(store.find_run(options.against), store)
+    named = [(_stream_name(each), each.schedule) for each in (other, found)]
+    return single, _given((*compared_totals(named), *gantt_charts(named)))
+
+
+def _stream_name(found: StreamResult) -> str:
+    """The name of a run: its network, number of nodes, accelerator and id."""
+    layers, nodes = len(found.problem.nodes.layers), len(found.problem.nodes)
+    split = "layer by layer" if nodes == layers else f"{nodes:,} nodes"
+    return f"{found.workload} {split} on {found.accelerator} ({str(found.run)[:8]})"
+
+
+def _run_drawings(options: PlotOptions, store: Store) -> tuple[Drawings, Drawings]:
+    """The charts of a run on one core, and the comparison."""
     run = _read(store, options.run)
-    drawn = _Drawn(options, store, run, _layer(run, options.layer))
-    for drawing in drawings:
-        figure = DRAWINGS[drawing](drawn)
-        if figure is not None:
-            save_figure(figure, paths[drawing])
-
-
-def _wanted(options: PlotOptions) -> list[Drawing]:
-    """The figures to draw."""
-    what = chosen_drawing(options)
-    if what not in DRAWINGS and what != "all":
-        hint = f"use one of {', '.join(DRAWINGS)} or all"
-        raise InputError.conflict(f"--what {what}", "a run on one core", hint)
-    some: list[Drawing] = [x for x in DRAWINGS if x != "comparison" or options.against]
-    if what != "all":
-        some = [what]
-    check_against(options, some)
-    if options.layer is not None and not {"scatter", "loops"} & set(some):
-        hint = "use --what scatter, loops or all"
-        raise InputError.conflict("--layer", f"--what {what}", hint)
-    return some
+    result = _layer(run, options.layer)
+    accelerator, evaluation = run.network.accelerator, run.evaluation
+    more: Drawings = {
+        "mappings": lambda: _mappings(store, run, result),
+        "accelerator": lambda: accelerator_picture(accelerator, evaluation),
+        "loops": lambda: loops_picture(result.cme, run.name),
+    }
+    single = {**_given(run_charts(evaluation, accelerator)), **more}
+    if options.against is None:
+        return single, {}
+    runs = (run, _read(store, options.against))
+    names = [each.network.accelerator.name for each in runs]
+    if runs[0].name != runs[1].name:
+        names = [f"{each.name} on {name}" for name, each in zip(names, runs, strict=True)]
+    if names[0] == names[1]:
+        names = [f"{name} {str(each.id)[:8]}" for name, each in zip(names, runs, strict=True)]
+    named = [NamedRun(name, each.evaluation) for name, each in zip(names, runs, strict=True)]
+    return single, _given(comparison_charts(named))
 
 
 def _read(store: Store, text: str) -> _Run:
     run = store.find_run(text)
-    record = store.run(run)
-    return _Run(run, store.problem(run), store.best(run), record.objective)
+    return _Run(run, store.problem(run), store.best(run), store.run(run).objective)
 
 
 def _layer(run: _Run, name: str | None) -> LayerResult:
@@ -126,71 +192,71 @@ def _layer(run: _Run, name: str | None) -> LayerResult:
     raise InputError(f"--layer {name}", "no layer of that name in the run", f"{known}{more}")
 
 
-def _layers(drawn: _Drawn) -> Figure:
-    return figures.layers_figure(drawn.run.evaluation, drawn.run.name)
-
-
-def _memories(drawn: _Drawn) -> Figure:
-    return figures.memories_figure(drawn.run.evaluation, drawn.run.name)
-
-
-def _utilization(drawn: _Drawn) -> Figure:
-    return figures.utilization_figure(drawn.run.evaluation, drawn.run.name)
-
-
-def _accelerator(drawn: _Drawn) -> Figure:
-    run = drawn.run
-    return figures.accelerator_figure(run.network.accelerator, run.evaluation)
-
-
-def _roofline(drawn: _Drawn) -> Figure:
-    run = drawn.run
-    return figures.roofline_figure(run.evaluation, run.network.accelerator, run.name)
-
-
-def _loops(drawn: _Drawn) -> Figure:
-    return figures.loops_figure(drawn.result.cme, drawn.run.name)
-
-
-def _scatter(drawn: _Drawn) -> Figure | None:
+def _mappings(store: Store, run: _Run, result: LayerResult) -> Chart:
     """All recorded mappings of a layer; equal layers share those of the first one."""
-    result, run = drawn.result, drawn.run.id
     name = result.cme.layer
-    batches = drawn.store.evaluations(run, result.repeats or name)
+    batches = store.evaluations(run.id, result.repeats or name)
     if not any(map(len, batches)):
         found = f"no recorded mapping of layer {name}"
-        if drawn.options.what == "scatter":
-            raise InputError(f"run {run}", found, "a run explored with --record all")
-        print_note(f"No scatter: run {run} has {found}.")
-        return None
-    return figures.scatter_figure(batches, f"{drawn.run.name}, {name} on {result.cme.accelerator}")
+        raise InputError(f"run {run.id}", found, "a run explored with --record all")
+    return mappings_chart("mappings", batches, f"Mappings of {name}", result.cme)
 
 
-def _comparison(drawn: _Drawn) -> Figure:
-    """Two runs side by side, named by what differs: accelerator, network, or else the id."""
-    runs = (drawn.run, _read(drawn.store, drawn.options.against or ""))
-    networks = dict.fromkeys(run.name for run in runs)
-    names = [run.network.accelerator.name for run in runs]
-    if len(networks) > 1:
-        names = [f"{run.name} on {name}" for name, run in zip(names, runs, strict=True)]
-    if names[0] == names[1]:
-        names = [f"{name} {str(run.id)[:8]}" for name, run in zip(names, runs, strict=True)]
-    return figures.comparison_figure(
-        [NamedRun(name, run.evaluation) for name, run in zip(names, runs, strict=True)],
-        " and ".join(networks),
-    )
+def _chosen(options: PlotOptions, single: Drawings, compared: Drawings) -> Drawings:
+    """What to draw: as named; else the comparison if there is another run, else all of the run.
+
+    Raises:
+        InputError: if there is none of that name, or another option is for others.
+    """
+    what, known = options.what, {**single, **compared}
+    if what is None or what == _ALL:
+        chosen: Drawings = compared if what is None and compared else known
+    elif what in known:
+        chosen = {what: known[what]}
+    else:
+        raise InputError(
+            f"--what {what}", "no such chart here", f"all or one of {', '.join(known)}"
+        )
+    if options.against is not None and not chosen.keys() & compared.keys():
+        hint = f"use one of {', '.join(compared)}"
+        raise InputError.conflict("--against", f"--what {what}", hint)
+    if options.layer is not None and not chosen.keys() & set(_OF_A_LAYER):
+        hint = f"use --what {', '.join(_OF_A_LAYER)} or all"
+        raise InputError.conflict("--layer", f"--what {what}", hint)
+    return chosen
 
 
-DRAWINGS: Final[Mapping[Drawing, Callable[[_Drawn], Figure | None]]] = MappingProxyType(
-    {
-        "layers": _layers,
-        "memories": _memories,
-        "scatter": _scatter,
-        "accelerator": _accelerator,
-        "loops": _loops,
-        "roofline": _roofline,
-        "utilization": _utilization,
-        "comparison": _comparison,
-    }
-)
-"""The figures of a run on one core; a function returns ``None`` if it has no data."""
+def _paths(options: PlotOptions, names: list[str]) -> dict[str, Path]:
+    """The path of each chart.
+
+    Raises:
+        InputError: if a path cannot be written.
+    """
+    output, (first, *others) = options.output, names
+    if output is None:
+        output = FOLDER if others else Path(f"{first}{_ENDING}")
+    if output.is_dir() or not output.suffix:
+        with os_errors_as_input_errors(output):
+            output.mkdir(parents=True, exist_ok=True)
+        paths = {name: output / f"{name}{_ENDING}" for name in names}
+    elif others:
+        raise InputError.conflict(f"--output {output}", f"{len(names)} charts", "give a folder")
+    else:
+        paths = {first: output}
+    for path in paths.values():
+        check_target("--output", path, (options.store,))
+    return paths
+
+
+def _save_all(drawings: Drawings, paths: Mapping[str, Path], *, skips: bool) -> None:
+    """Writes charts, and prints their paths; ``skips``: a note says which have no data."""
+    for name, draw in drawings.items():
+        try:
+            drawn = draw()
+        except InputError as error:
+            if not skips:
+                raise
+            print_note(f"No chart {name}: {error}.")
+            continue
+        drawn.save(paths[name])
+        print_note(f"Written to {paths[name]}.")

@@ -26,7 +26,6 @@ from nestmap.pipeline.explore.choices import member_by_name
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.multicore.options import AllocationOptions
 from nestmap.pipeline.multicore.plan import StreamPlan
-from nestmap.pipeline.render.figures.preconditions import check_matplotlib
 from nestmap.pipeline.render.text.query_result_file import Layout, layout_of, write_answer
 from nestmap.pipeline.sweep.api import resume_sweep
 from nestmap.pipeline.sweep.choice.choice import choose_designs
@@ -39,6 +38,7 @@ from nestmap.pipeline.sweep.space.base_format import names_multicore
 from nestmap.pipeline.sweep.space.checked_space import located_space
 from nestmap.pipeline.util.atomic_files import write_text
 from nestmap.pipeline.util.extras import REPORT, check_installed
+from nestmap.pipeline.util.image_files import check_drawing
 
 if TYPE_CHECKING:
     from nestmap.store import Store
@@ -150,7 +150,7 @@ def _checked_layout(space: str, files: SweepFileOptions) -> Layout | None:
             found = "a file" if folder.is_file() else "a folder in one that does not exist"
             raise InputError(f"{option} {folder}", found, "a folder, which may be new")
     if files.plot is not None:
-        check_matplotlib()
+        check_drawing()
     if files.report is not None:
         check_installed("--report", REPORT, "report")
         check_target("--report", files.report, (space, files.store, files.output))
@@ -175,7 +175,7 @@ def _write(
             write_text(path, found.accelerator_yaml(design))
         print_note(f"Written to {files.save_front}: {len(found.front)} accelerators.")
     if files.plot is not None and found.front:
-        from nestmap.pipeline.cli.plot_sweep import plot_sweep  # noqa: PLC0415 (slow to import)
+        from nestmap.pipeline.cli.plot import plot_sweep  # noqa: PLC0415 (slow to import)
 
         files.plot.mkdir(exist_ok=True)
         plot_sweep(found.view, files.plot)

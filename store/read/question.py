@@ -135,7 +135,8 @@ def _answering(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.DuckDB
     if len(statements) != 1:
         found = f"{len(statements)} statements" if statements else "no statement"
         raise StoreError(f"query: found {found}; expected {_ALLOWED}")
-    relation: duckdb.DuckDBPyRelation | None = connection.sql(statements[0])
+    # the stubs do not say that a statement without an answer gives None
+    relation = cast("duckdb.DuckDBPyRelation | None", connection.sql(statements[0]))
     if relation is None:
         kind = statements[0].type.name.replace("_", " ")
         raise StoreError(f"query: found a statement of type {kind}; expected {_ALLOWED}")

@@ -26,7 +26,7 @@ from tests.browser.pages import (
     wait_until,
 )
 from tests.pipeline.pages.report.multicore.streams import NAMES, hostile, large, reported
-from tests.pipeline.render.figures.schedules import pipelined, streamed
+from tests.pipeline.render.schedules import pipelined, streamed
 
 TIMES = ("overview", "schedule", "memories", "wires")
 OTHERS = ("schedule-energy", "layer-energies", "core-time", "sent-wires", "sent-cores")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -13,8 +13,8 @@ from tests.docs.blocks import ROOT
 
 NAMES = (
     *("concept-even.svg", "concept-loop-nest.svg", "concept-relevance.svg", "concept-stalls.svg"),
-    *("see-accelerator.svg", "see-layers.svg", "see-memories.svg", "see-roofline.svg"),
-    "see-schedules.svg",
+    *("see-accelerator.svg", "see-energy.svg", "see-latency.svg", "see-memories.svg"),
+    *("see-roofline.svg", "see-schedule-1.svg", "see-schedule-2.svg"),
 )
 
 
@@ -28,8 +28,9 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def labels(picture: Path) -> list[str]:
-    """The words and figures in a picture; matplotlib draws their shapes and notes them beside."""
-    found = re.findall(r"<!-- (.*?) -->", picture.read_text(encoding="utf-8"))
+    """The words and figures in a picture."""
+    root = ElementTree.parse(picture).getroot()
+    found = [x.text for x in root.iter("{http://www.w3.org/2000/svg}text") if x.text]
     assert found
     return found
 

@@ -24,8 +24,7 @@ INNER: Final = MappingProxyType(
     {
         "nestmap.pipeline.render.notebook": "how models show themselves in a notebook",
         "nestmap.pipeline.cli": "the command line",
-        "nestmap.pipeline.pages.report.charts": "the charts of the report",
-        "nestmap.pipeline.render.svg.layered_layout": "how a graph is laid out to be drawn",
+        "nestmap.pipeline.render.charts": "the charts of the report",
     }
 )
 """Packages that are of no use by themselves, with what they are for."""

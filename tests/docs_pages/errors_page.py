@@ -306,7 +306,7 @@ GIVEN: Final[dict[str, Given]] = {
     "a model with a reshape into more elements": file_with(reshape()),
     "a model with a misspelled attribute": file_with(misspelled()),
     "no package hwcomponents-cacti": without("hwcomponents_cacti"),
-    "no matplotlib": without("matplotlib"),
+    "no vl_convert": without("vl_convert"),
     "no jinja2, no vl-convert": without("jinja2", "vl_convert"),
     "no starlette, no uvicorn": without("starlette", "uvicorn"),
     "port 8400 in use": port_in_use,

@@ -83,7 +83,7 @@ def test_its_commands_run_at_small_size(tmp_path: Path, monkeypatch: pytest.Monk
         assert design.edp == pytest.approx(loss, rel=1e-12)
     assert robust.best("edp").edp == pytest.approx(min(losses), rel=1e-12)
     figures = {x.name for x in Path("figures").iterdir()}
-    assert figures == {"front.png", "parameters.png", "parallel.png", "importance.png"}
+    assert figures == {"designs.png", "parameters.png", "parallel.png", "importance.png"}
 
 
 @pytest.fixture

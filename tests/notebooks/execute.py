@@ -19,7 +19,7 @@ EXAMPLE: Final = ROOT / "docs" / "notebooks" / "explore.ipynb"
 
 _CLIENT: Final = "from nbclient.cli import main; main()"
 _SECONDS_A_CELL: Final = 600
-_KEPT: Final = ("text/html", "image/png")
+_KEPT: Final = ("text/html", "image/svg+xml")
 
 
 class Output(TypedDict):

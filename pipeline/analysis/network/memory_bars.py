@@ -16,7 +16,7 @@ from nestmap.pipeline.analysis.network.stacked_bars import (
     leakage_of,
     memory_looks,
 )
-from nestmap.pipeline.format.palette import CAUSES, GREYS, Look, operand_looks
+from nestmap.pipeline.format.palette import GREYS, Look, operand_looks
 
 ARRAY: Final = "array"
 """The bar of computation, below those of the memories."""
@@ -27,13 +27,6 @@ def memory_bars(cmes: Sequence[CostModelEvaluation]) -> Bars:
     names = (ARRAY, *memory_looks(cmes))
     parts = [part for part in _parts(cmes, names) if any(part.values)]
     return Bars(names, tuple(parts))
-
-
-def stall_bars(cmes: Sequence[CostModelEvaluation]) -> Bars:
-    """The stall (cycles) that each memory would cause alone."""
-    names = (ARRAY, *memory_looks(cmes))
-    values = tuple(float(sum(_stall(cme, name) for cme in cmes)) for name in names)
-    return Bars(names, (Part("stall by itself", Look(CAUSES[0]), values),))
 
 
 def _parts(cmes: Sequence[CostModelEvaluation], names: Sequence[str]) -> Iterator[Part]:
@@ -61,8 +54,3 @@ def _moved(
         for movement, energy in zip(MOVEMENTS, entry.costs.energies, strict=True)
         if movement.reads is reads
     )
-
-
-def _stall(cme: CostModelEvaluation, memory: str) -> int:
-    """The largest stall of a memory's ports in one layer."""
-    return max((x.stall for x in cme.port_stalls if x.memory == memory and x.stall > 0), default=0)

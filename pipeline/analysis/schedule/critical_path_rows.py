@@ -12,7 +12,6 @@ from nestmap.pipeline.analysis.schedule.tables import (
     NONE,
     BarKind,
     CriticalPath,
-    Gantt,
     Ints,
     Row,
     RowKind,
@@ -34,13 +33,3 @@ def path_rows(schedule: Schedule, path: CriticalPath, rows: Sequence[Row]) -> In
         slowest = min(shown, key=lambda x: (ways.channels[x].bandwidth or 0, x), default=None)
         found.append(NONE if slowest is None else place[False, slowest])
     return np.array(found, dtype=np.int64)
-
-
-def path_line(chart: Gantt) -> tuple[Ints, Ints]:
-    """The times and rows of the line's points; steps without a row are left out."""
-    shown = np.flatnonzero(chart.path_rows != NONE)
-    start, end = chart.critical.start[shown], chart.critical.end[shown]
-    row = chart.path_rows[shown]
-    until = np.maximum(end, np.append(start[1:], end[-1:]))  # stays in its row until the next step
-    times = np.stack((start, until), axis=1).reshape(-1)
-    return times, np.repeat(row, 2)

@@ -104,23 +104,6 @@ def layers_of_events(schedule: Schedule, kinds: Ints, events: Ints) -> Ints:
     return found
 
 
-def bar_label(schedule: Schedule, kind: BarKind, event: int) -> str:
-    """The description of a bar: the node that runs, or the tensor with source and target."""
-    nodes = schedule.problem.nodes
-    if kind is BarKind.NODE:
-        layer, number = nodes.layer_of(event)
-        return f"{layer.nest.name} {number}"
-    if kind is BarKind.STREAM:
-        streams = schedule.streams
-        layer, number = nodes.layer_of(int(streams.node[event]))
-        ends = streams.sending[event], streams.receiving[event]
-    else:
-        sent = schedule.transfers
-        layer, number = nodes.layer_of(int(schedule.tensors.node[sent.tensor[event]]))
-        ends = sent.sending[event], sent.receiving[event]
-    return f"{_SENT[kind]} {layer.nest.name} {number}: {ends[0]} -> {ends[1]}"
-
-
 def _timed(schedule: Schedule, found: WireOccupancy) -> WireOccupancy:
     """The occupancy of channels of limited bandwidth."""
     wires = Interconnect(accelerator=schedule.problem.accelerator).channels

@@ -9,7 +9,6 @@ import numpy as np
 from nestmap.model.multicore.accelerator import ComputeCore
 from nestmap.model.multicore.interconnect import Channel, Interconnect
 from nestmap.model.multicore.schedule import Schedule
-from nestmap.model.multicore.top_memories import TopMemories
 from nestmap.pipeline.analysis.schedule.link_occupancy import busy_cycles, wire_occupancy
 from nestmap.pipeline.analysis.schedule.stalls import stalls
 from nestmap.pipeline.analysis.schedule.tables import BarKind, Ints, StallReason
@@ -88,9 +87,3 @@ def wire_loads(schedule: Schedule) -> tuple[WireLoad, ...]:
         transfers = int(found.count[sent].sum())
         loads.append(WireLoad(wires[wire], transfers, int(bits[here].sum()), cycles))
     return tuple(sorted(loads, key=lambda load: -load.busy))
-
-
-def onchip_peak(schedule: Schedule) -> int:
-    """The sum of the peaks of all on-chip memories."""
-    offchip = TopMemories(accelerator=schedule.problem.accelerator).offchip
-    return sum(peak for place, peak in enumerate(schedule.peaks) if place not in offchip)

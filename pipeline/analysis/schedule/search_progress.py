@@ -6,10 +6,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from nestmap.model import front_rows
 from nestmap.model.multicore.allocation import Allocation
 from nestmap.model.multicore.population import Fitness, Generation
-from nestmap.pipeline.analysis.schedule.tables import Floats, FrontView, Ints
+from nestmap.pipeline.analysis.schedule.tables import FrontView, Ints
 
 
 def front_view(generations: Iterable[Generation]) -> FrontView:
@@ -36,20 +35,3 @@ def front_view(generations: Iterable[Generation]) -> FrontView:
         numbers=tuple(numbers),
         fronts=tuple(fronts),
     )
-
-
-def best_by_generation(view: FrontView) -> tuple[Floats, Floats]:
-    """The least latency (cycles) and the least energy (pJ) up to each generation."""
-    latency = [float(view.latency[front].min()) for front in view.fronts if len(front)]
-    energy = [float(view.energy[front].min()) for front in view.fronts if len(front)]
-    return np.array(latency), np.array(energy)
-
-
-def staircase(view: FrontView, generation: int) -> tuple[Floats, Floats]:
-    """Latency and energy along the front at that position, by rising latency.
-
-    Fronts with further objectives have more individuals; only these two objectives are drawn.
-    """
-    front = view.fronts[generation]
-    rows = front[front_rows(view.energy[front], view.latency[front].astype(np.float64))[::-1]]
-    return view.latency[rows].astype(np.float64), view.energy[rows]

@@ -23,12 +23,6 @@ from nestmap.pipeline.util.option import Option
 
 DEFAULT_REPORT: Final = Path("report.html")
 
-Drawing = Literal[
-    "layers", "memories", "scatter", "accelerator", "loops", "roofline", "utilization",
-    "schedule", "memory-use", "links", "data", "energy", "front", "comparison", "all",
-]  # fmt: skip
-"""The figures of a run on one core, then of a run on several cores, then of either."""
-
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,19 +168,20 @@ class PlotOptions:
 
     run: Run
     what: Annotated[
-        Drawing | None,
+        str | None,
         Option(
-            help="What to draw: energy and latency of the layers or of the memories, all mappings "
-            "of a layer, the accelerator, the loops of a layer, a roofline, the utilization of the "
-            "array; for a run on several cores its schedule, memory use over time, link "
-            "utilization, data sent, energy, the search; for either a comparison with another run. "
-            "Default: all, or the comparison with --against."
+            help="What to draw. Of a run on one core: energy, latency, memories, utilization, "
+            "roofline, mappings (all of a layer), accelerator, loops (of a layer). On several "
+            "cores: schedule, overview, memories, wires, schedule-energy, layer-energies, "
+            "core-time, sent-wires, sent-cores, allocations. Of a sweep: designs, parallel, "
+            "parameters, importance. Default: all, or the comparison with --against.",
+            metavar="NAME|all",
         ),
     ] = None
     layer: Annotated[
         str | None,
         Option(
-            help="The layer of scatter and loops. Default: the one with the highest cost.",
+            help="The layer of mappings and loops. Default: the one with the highest cost.",
             metavar="NAME",
         ),
     ] = None
@@ -194,8 +189,8 @@ class PlotOptions:
     output: Annotated[
         Path | None,
         Option(
-            help="A file for one figure (.png, .svg or .pdf), or a folder. Default: a .png file "
-            "named after the figure, or the folder figures for several.",
+            help="A file for one chart (.png, .svg, .pdf, .html or .json: Vega-Lite), or a folder. "
+            "Default: a .png file named after the chart, or the folder figures for several.",
             flags="--output -o",
             metavar="FILE|DIR",
         ),

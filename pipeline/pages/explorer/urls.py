@@ -33,11 +33,6 @@ LINKS: Final = Links(
 """The links in pages of the report."""
 
 
-def compare_address(*runs: UUID) -> str:
-    """The page that compares runs; changes are from the first one."""
-    return f"{COMPARE}?{urlencode([('run', str(run)) for run in runs])}"
-
-
 def sweep_address(key: str) -> str:
     """The page of a sweep."""
     return f"/sweep/{key}"

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, final
+from xml.etree import ElementTree
+
+from markupsafe import Markup
 
 from nestmap.costmodel.area_leakage import areas_of
 from nestmap.costmodel.imc.array import array_areas, array_delays, peak_energies
@@ -13,7 +16,7 @@ from nestmap.pipeline.analysis.network.memory_hierarchy import operand_names, wi
 from nestmap.pipeline.analysis.network.stacked_bars import cmes_of
 from nestmap.pipeline.format.chosen_models import chosen_models
 from nestmap.pipeline.format.mappings import array_text
-from nestmap.pipeline.pages.report.accelerator_drawing import Drawing, accelerator_drawing
+from nestmap.pipeline.render.svg.accelerator import accelerator_svg
 from nestmap.pipeline.render.tables import cells
 from nestmap.pipeline.render.tables.cells import NONE
 from nestmap.pipeline.render.tables.columns import Column, bar_column, number_column
@@ -62,18 +65,19 @@ class Machine:
     name: str
     array: str
     facts: str
-    drawing: Drawing
+    drawing: Markup
     tables: tuple[Table, ...]
 
 
 def machine(accelerator: Accelerator, evaluation: NetworkEvaluation) -> Machine:
     """The view of an accelerator, whose operands have the names of those of the layers."""
     names = operand_names(accelerator, cmes_of(evaluation))
+    drawing = accelerator_svg(accelerator, names)
     return Machine(
         name=accelerator.name,
         array=array_text(accelerator),
         facts=" ".join(_facts(accelerator)),
-        drawing=accelerator_drawing(accelerator, names),
+        drawing=Markup(ElementTree.tostring(drawing, encoding="unicode")),
         tables=tuple(_tables(accelerator)),
     )
 

@@ -12,7 +12,7 @@ from typing import Final, final
 
 from markupsafe import Markup
 
-from nestmap.pipeline.pages.report.charts import vega_script
+from nestmap.pipeline.render.charts import vega_script
 
 
 class Static(StrEnum):

@@ -15,8 +15,6 @@ from nestmap.pipeline.analysis.network.stacked_bars import cmes_of, memory_looks
 from nestmap.pipeline.explore.explanation import explain
 from nestmap.pipeline.explore.recorded_problem import searched_problem
 from nestmap.pipeline.pages.report.accelerator import Machine, machine
-from nestmap.pipeline.pages.report.charts import comparison_charts, mappings_chart, run_charts
-from nestmap.pipeline.pages.report.charts.chart import Chart
 from nestmap.pipeline.pages.report.comparison import ComparisonView, comparison, run_names
 from nestmap.pipeline.pages.report.explanation import ExplainedLayer, explained_layer, front_table
 from nestmap.pipeline.pages.report.layers import layer_table
@@ -33,6 +31,8 @@ from nestmap.pipeline.pages.report.run import ReportedRun, read_reported
 from nestmap.pipeline.pages.report.stages import StageView, pipeline_stages
 from nestmap.pipeline.pages.report.summary import Summary, summary
 from nestmap.pipeline.pages.report.vector_operators import node_table, operator_table
+from nestmap.pipeline.render.charts import comparison_charts, mappings_chart, run_charts
+from nestmap.pipeline.render.charts.chart import Chart
 from nestmap.pipeline.render.tables.table import Table
 from nestmap.store import RunKind, Store
 

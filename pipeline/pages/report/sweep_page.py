@@ -10,11 +10,11 @@ from markupsafe import Markup
 
 from nestmap.model.design_space.objective import DesignObjective, ObjectiveFormula, SweepObjective
 from nestmap.pipeline.analysis.sweep.objective_units import objective_title
-from nestmap.pipeline.pages.report.charts import sweep_charts
-from nestmap.pipeline.pages.report.charts.chart import Chart
 from nestmap.pipeline.pages.report.layout import document
 from nestmap.pipeline.pages.report.render import render
 from nestmap.pipeline.pages.report.summary import EDP_UNIT, Fact, edp
+from nestmap.pipeline.render.charts import sweep_charts
+from nestmap.pipeline.render.charts.chart import Chart
 from nestmap.pipeline.render.tables import cells
 from nestmap.pipeline.render.tables.table import Table
 from nestmap.pipeline.sweep.result.result_table import front_table, heading, notes

@@ -1,1 +1,1 @@
-"""Draws graphs as SVG."""
+"""Draws accelerators, mappings and graphs as SVG."""

@@ -23,6 +23,8 @@ from nestmap.pipeline.render.svg.elements import (
     LINE,
     MARGIN,
     PADDING,
+    Box,
+    Point,
     add_box,
     fitted,
     moved,
@@ -30,7 +32,6 @@ from nestmap.pipeline.render.svg.elements import (
     page,
     path,
 )
-from nestmap.pipeline.render.svg.layered_layout import Box, Point
 from nestmap.pipeline.render.text.plain_table import printable
 
 MOST_NODES: Final = 300

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 from xml.etree import ElementTree as ET
 
 from rich.cells import cell_len
-
-from nestmap.pipeline.render.svg.layered_layout import Box, Point
 
 CELL: Final = 6.7
 """The character width of the smaller, monospaced font."""
@@ -37,6 +35,22 @@ text { font: 11px "DejaVu Sans Mono", Menlo, Consolas, monospace; fill: #1b1f24;
 _EDGES: Final = """.edge { fill: none; stroke: #6a737d; stroke-width: 1.2; }
 .head { fill: #6a737d; }
 """
+
+
+class Point(NamedTuple):
+    """A position on the page; ``y`` grows downwards."""
+
+    x: float
+    y: float
+
+
+class Box(NamedTuple):
+    """A rectangle: its left upper corner and its size."""
+
+    x: float
+    y: float
+    width: float
+    height: float
 
 
 def page(title: str, width: float, height: float, style: str) -> ET.Element:
@@ -68,6 +82,16 @@ def add_box(parent: ET.Element, classes: str, lines: Sequence[str], box: Box) ->
         text = ET.SubElement(group, "text", at)
         text.text = fitted(line, int((box.width - 2 * PADDING) / CELL))
     return group
+
+
+def add_text(
+    parent: ET.Element, text: str, place: tuple[float, float], name: str = ""
+) -> ET.Element:
+    """A line of text that begins at a place, on its baseline; ``name``: its class."""
+    x, y = map(number, place)
+    made = ET.SubElement(parent, "text", {"x": x, "y": y} | ({"class": name} if name else {}))
+    made.text = text
+    return made
 
 
 def path(way: Sequence[Point]) -> str:

@@ -18,12 +18,13 @@ from nestmap.pipeline.render.svg.elements import (
     LINE,
     MARGIN,
     PADDING,
+    Box,
     add_box,
     moved,
     page,
     path,
 )
-from nestmap.pipeline.render.svg.layered_layout import Box, Layout, layered
+from nestmap.pipeline.render.svg.layered_layout import Layout, layered
 from nestmap.pipeline.render.text.plain_table import printable
 
 _HEAD: Final = 76.0

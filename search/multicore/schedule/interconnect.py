@@ -52,14 +52,6 @@ def transfer_path(job: Job, transfer: int) -> tuple[int, int]:
 
 
 @inlined
-def uses_wire(job: Job, transfer: int, wire: int) -> bool:
-    """Whether a transfer uses a channel."""
-    return is_on(
-        job, transfer_word(job, transfer, SENDING), transfer_word(job, transfer, RECEIVING), wire
-    )
-
-
-@inlined
 def cycles_on(job: Job, sending: int, receiving: int, bits: int) -> int:
     """The cycles that bits take on the narrowest channel between two cores."""
     longest = 0

@@ -18,7 +18,7 @@ from tests.pipeline.cli.inputs import run
 
 HEAVY = frozenset(
     {
-        *("altair", "deap", "duckdb", "jinja2", "matplotlib", "networkx", "numba"),
+        *("altair", "deap", "duckdb", "jinja2", "networkx", "numba"),
         *("numpy", "onnx", "ortools", "pandas", "polars", "pyarrow", "pydantic", "rich", "yaml"),
     }
 )
@@ -107,13 +107,13 @@ def test_examples_import_neither_kernels_nor_a_store(tmp_path: Path) -> None:
 
 
 def test_drawing_imports_no_kernel(store: Path) -> None:
-    words = ["plot", "last", "--what", "layers", "--store", str(store), "-o", "layers.svg"]
+    words = ["plot", "last", "--what", "energy", "--store", str(store), "-o", "energy.svg"]
     assert not heavy(imported(words, store.parent)) & {"altair", "numba", "onnx"}
 
 
 def test_a_report_imports_neither_altair_nor_what_is_for_sweeps_and_schedules(store: Path) -> None:
     modules = imported(["report", "last", "--store", str(store)], store.parent)
-    assert not heavy(modules) & {"altair", "deap", "matplotlib", "networkx", "onnx", "ortools"}
+    assert not heavy(modules) & {"altair", "deap", "networkx", "onnx", "ortools"}
     assert not {"nestmap.pipeline.sweep.record.recorded", "nestmap.pipeline.multicore.plan"} & {
         *modules
     }
@@ -124,7 +124,7 @@ def test_an_exploration_imports_what_it_uses(search: tuple[str, ...], store: Pat
     words = ["explore", "light:squeezenet", "-a", "tpu_like", "--no-store", *search]
     assert run(*words).code == 0  # the kernels may have to be compiled
     modules = imported(words, store.parent)
-    unused = {"altair", "deap", "jinja2", "matplotlib", "networkx", "ortools", "pandas", "polars"}
+    unused = {"altair", "deap", "jinja2", "networkx", "ortools", "pandas", "polars"}
     assert not heavy(modules) & unused
     assert not {"onnx.reference", "rich.console"} & {*modules}  # its output is no terminal
 

@@ -1,21 +1,23 @@
-"""``nestmap plot``: which figures of a run are drawn, where they go, what is refused."""
+"""``nestmap plot``: which charts of a run are drawn, where they go, what is refused."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import shutil
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
-from nestmap.pipeline.cli import plot, plot_stream
 from nestmap.pipeline.cli.options.common import DEFAULT_STORE
-from nestmap.pipeline.cli.options.view import Drawing
 from nestmap.pipeline.util import extras as needs_module
 from tests.pipeline.cli.inputs import Inputs, run, written
 
-OF_A_RUN = {"accelerator", "layers", "loops", "memories", "roofline", "scatter", "utilization"}
+OF_A_RUN = {
+    *("accelerator", "energy", "latency", "loops", "mappings", "memories", "roofline"),
+    "utilization",
+}
+COMPARED = {"total-energy", "total-latency", "layer-energy", "layer-latency"}
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +46,7 @@ def test_all_figures_of_a_run() -> None:
     ended = run("plot", "last")
     assert (ended.code, ended.out) == (0, "")
     assert stems("figures") == OF_A_RUN
-    assert ended.err.splitlines()[0] == "Written to figures/layers.png."
+    assert ended.err.splitlines()[0] == "Written to figures/energy.png."
     assert len(ended.err.splitlines()) == len(OF_A_RUN)
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in Path("figures").iterdir())
 
@@ -54,14 +56,14 @@ def test_all_figures_of_a_run() -> None:
 def test_one_figure(what: str) -> None:
     ended = run("plot", "last", "--what", what, "-o", "figure.svg")
     assert (ended.code, ended.out, ended.err) == (0, "", "Written to figure.svg.\n")
-    assert Path("figure.svg").read_text().startswith("<?xml")
+    assert Path("figure.svg").read_text().startswith("<svg")
     assert run("plot", "last", "--what", what).code == 0
     assert Path(f"{what}.png").exists()
 
 
 @pytest.mark.usefixtures("explored")
 def test_another_layer_looks_different() -> None:
-    for what in ("loops", "scatter"):
+    for what in ("loops", "mappings"):
         files = [Path(f"{layer}.svg") for layer in ("first", "second")]
         for path in files:
             layer = ("--layer", path.stem)
@@ -73,9 +75,12 @@ def test_another_layer_looks_different() -> None:
 def test_two_runs_are_compared() -> None:
     one = run("query", "SELECT id FROM runs ORDER BY started LIMIT 1", "--format", "csv").out
     first = one.split()[-1]
-    assert run("plot", "last", "--against", first).err == "Written to comparison.png.\n"
+    assert run("plot", "last", "--against", first, "-o", "compared").code == 0
+    assert stems("compared") == COMPARED
+    one_of = ("--what", "layer-energy", "-o", "one.pdf")
+    assert run("plot", "last", "--against", first, *one_of).err == "Written to one.pdf.\n"
     assert run("plot", "last", "--against", first, "--what", "all", "-o", "both").code == 0
-    assert stems("both") == {*OF_A_RUN, "comparison"}
+    assert stems("both") == OF_A_RUN | COMPARED
 
 
 @pytest.mark.usefixtures("explored")
@@ -83,17 +88,18 @@ def test_two_runs_are_compared() -> None:
     ("arguments", "told"),
     [
         (("nothing",), "nothing"),
-        (("last", "--what", "layers", "-o", "x.jpg"), "found the ending '.jpg'"),
-        (("last", "-o", "x.png"), "x.png cannot be combined with 7 figures; give a folder"),
+        (("last", "--what", "energy", "-o", "x.jpg"), "found the ending '.jpg'"),
+        (("last", "--what", "loops", "-o", "x.html"), "expected one of .svg, .png, .pdf"),
+        (("last", "-o", "x.png"), "x.png cannot be combined with 8 charts; give a folder"),
         (("last", "--what", "loops", "-o", "missing/x.png"), "no folder missing"),
         (("last", "--what", "loops", "--layer", "third"), "expected first, second"),
         (
-            ("last", "--what", "layers", "--layer", "first"),
-            "--layer cannot be combined with --what layers",
+            ("last", "--what", "energy", "--layer", "first"),
+            "--layer cannot be combined with --what energy",
         ),
-        (("last", "--what", "comparison"), "found one run; expected a second one"),
-        (("last", "--what", "layers", "--against", "last"), "use --what comparison or all"),
-        (("last", "--what", "schedule"), "with a run on one core; use one of layers, "),
+        (("last", "--what", "total-energy"), "expected all or one of energy, latency, memories"),
+        (("last", "--what", "energy", "--against", "last"), "use one of total-energy, "),
+        (("last", "--what", "schedule"), "found no such chart here"),
         (("last", "--store", "none.duckdb"), "none.duckdb"),
     ],
 )
@@ -106,22 +112,22 @@ def test_what_is_not_right_is_said(arguments: tuple[str, ...], told: str) -> Non
     assert not list(Path().glob("**/*.png"))
 
 
-def test_a_scatter_needs_recorded_mappings(inputs: Inputs) -> None:
+def test_a_chart_of_mappings_needs_recorded_mappings(inputs: Inputs) -> None:
     assert run(*inputs.explore, "--record", "none").code == 0
-    ended = run("plot", "last", "--what", "scatter")
+    ended = run("plot", "last", "--what", "mappings")
     assert ended.code == 2
     assert "found no recorded mapping of layer " in ended.err
     assert "expected a run explored with --record all" in ended.err
     ended = run("plot", "last")
     assert ended.code == 0
-    assert "No scatter: run " in ended.err
-    assert stems("figures") == OF_A_RUN - {"scatter"}
+    assert "No chart mappings: run " in ended.err
+    assert stems("figures") == OF_A_RUN - {"mappings"}
 
 
 @pytest.mark.usefixtures("explored")
-def test_without_matplotlib_the_remedy_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_vl_convert_the_remedy_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     def nothing(name: str) -> None:
-        assert name == "matplotlib"
+        assert name == "vl_convert"
 
     monkeypatch.setattr(needs_module, "find_spec", nothing)
     ended = run("plot", "last")
@@ -135,5 +141,11 @@ def test_help_names_the_options() -> None:
         assert option in text
 
 
-def test_choices_are_what_can_be_drawn() -> None:
-    assert set(get_args(Drawing)) == {*plot.DRAWINGS, *plot_stream.DRAWINGS, "all"}
+@pytest.mark.usefixtures("explored")
+def test_a_specification_is_what_vega_lite_reads() -> None:
+    assert run("plot", "last", "--what", "energy", "-o", "energy.json").code == 0
+    found = json.loads(Path("energy.json").read_text())
+    assert found["title"] == "Energy per layer"
+    assert found["width"] == 640
+    assert run("plot", "last", "--what", "energy", "-o", "energy.html").code == 0
+    assert "vegaEmbed" in Path("energy.html").read_text()

@@ -1,4 +1,4 @@
-"""``nestmap plot`` of runs of several cores: which figures are drawn, what is refused."""
+"""``nestmap plot`` of runs of several cores: which charts are drawn, what is refused."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ from pathlib import Path
 import pytest
 
 from nestmap.model.base import copy_with
-from nestmap.pipeline.cli.plot_stream import DRAWINGS
 from nestmap.pipeline.multicore.api import stream_problem
 from nestmap.pipeline.multicore.plan import Engine
 from nestmap.store import Store
 from tests.pipeline.cli.inputs import run
 from tests.pipeline.multicore.streams import PLAN, job
 
-OF_A_RUN = DRAWINGS.keys() - {"comparison"}
+OF_A_RUN = {
+    *("allocations", "core-time", "layer-energies", "memories", "overview", "schedule"),
+    *("schedule-energy", "sent-cores", "sent-wires", "wires"),
+}
+COMPARED = {"schedule-1", "schedule-2", "schedule-energy", "schedule-latency"}
 
 
 @pytest.fixture(scope="module", name="made")
@@ -45,32 +48,31 @@ def test_one_figure_and_a_comparison(made: tuple[Path, str, str]) -> None:
     path, first, second = made
     ended = run("plot", first, "--what", "schedule", "-o", "s.svg", "--store", str(path))
     assert (ended.code, ended.err) == (0, "Written to s.svg.\n")
-    ended = run("plot", first, "--against", second, "--store", str(path))
-    assert (ended.code, ended.err) == (0, "Written to comparison.png.\n")
+    ended = run("plot", first, "--against", second, "-o", "compared", "--store", str(path))
+    assert ended.code == 0
+    assert {x.stem for x in Path("compared").iterdir()} == COMPARED
 
 
-def test_without_generations_there_is_no_front(made: tuple[Path, str, str]) -> None:
+def test_without_generations_there_are_no_allocations(made: tuple[Path, str, str]) -> None:
     path, _, second = made
     ended = run("plot", second, "--store", str(path))
     assert ended.code == 0
-    assert "constraint programming alone" in ended.err
-    assert {x.stem for x in Path("figures").iterdir()} == OF_A_RUN - {"front"}
-    ended = run("plot", second, "--what", "front", "--store", str(path))
+    assert {x.stem for x in Path("figures").iterdir()} == OF_A_RUN - {"allocations"}
+    ended = run("plot", second, "--what", "allocations", "--store", str(path))
     assert ended.code == 2
-    assert "expected a run with a genetic search" in ended.err
+    assert "found no such chart here; expected all or one of overview, " in ended.err
 
 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("--what", "layers"), "with a run on several cores; use one of schedule, "),
+        (("--what", "latency"), "found no such chart here; expected all or one of overview, "),
         (
             ("--what", "schedule", "--layer", "a"),
             "--layer cannot be combined with a run on several",
         ),
-        (("--what", "comparison"), "found one run; expected a second one"),
-        (("--what", "data", "--against", "last"), "use --what comparison or all"),
-        (("-o", "x.png"), "--output x.png cannot be combined with 6 figures; give a folder"),
+        (("--what", "wires", "--against", "last"), "use one of schedule-energy, "),
+        (("-o", "x.png"), "--output x.png cannot be combined with 10 charts; give a folder"),
     ],
 )
 def test_what_is_not_right_is_said(

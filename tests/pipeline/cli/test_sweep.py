@@ -47,8 +47,8 @@ def test_draws_the_figures_for_which_there_are_designs(file: Path, tmp_path: Pat
     folder = tmp_path / "figures"
     ended = run("sweep", str(file), "--plot", str(folder))
     assert ended.code == 0
-    assert {x.name for x in folder.iterdir()} == {"front.png", "parameters.png", "parallel.png"}
-    assert "No figure of importance: " in ended.err
+    assert {x.name for x in folder.iterdir()} == {"designs.png", "parameters.png", "parallel.png"}
+    assert "No chart importance: " in ended.err
     assert "found 12 feasible designs; expected 20 or more" in " ".join(ended.err.split())
     write_space(tmp_path, SPACE.replace("[1, 2, 4]", "[1, 2, 4, 8]"))
     assert run("sweep", str(file), "--plot", str(folder)).code == 0

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nestmap.pipeline.analysis.network.memory_bars import memory_bars, stall_bars
+from nestmap.pipeline.analysis.network.memory_bars import memory_bars
 from nestmap.pipeline.analysis.network.stacked_bars import cmes_of, energy_bars, latency_bars
 from nestmap.pipeline.analysis.schedule.energy import layer_energy_bars
 from nestmap.pipeline.analysis.schedule.looks import KIND_LOOKS, STALL_LOOKS
@@ -29,11 +29,11 @@ from nestmap.pipeline.format.palette import (
     operand_looks,
     ramp_color,
 )
-from nestmap.pipeline.pages.report.charts.palette import tone
-from nestmap.pipeline.pages.report.charts.schedule.transfer_kinds import SENT_KINDS, sent_parts
-from nestmap.pipeline.render.figures.schedule.colors import layer_colors
-from tests.pipeline.render.figures.samples import network
-from tests.pipeline.render.figures.schedules import pipelined
+from nestmap.pipeline.render.charts.palette import tone
+from nestmap.pipeline.render.charts.schedule.labels import layer_colors
+from nestmap.pipeline.render.charts.schedule.transfer_kinds import SENT_KINDS, sent_parts
+from tests.pipeline.render.samples import network
+from tests.pipeline.render.schedules import pipelined
 
 OPERANDS = (OUTPUT_COLOR, WEIGHT_COLOR, INPUT_COLOR, *OTHER_OPERANDS)
 ONE_CORE = (GREYS, RAMP, OPERANDS, CAUSES, RUNS, CANDIDATES, (SERIES,))
@@ -61,7 +61,6 @@ def test_memories_operands_and_causes_have_different_colours() -> None:
     }
     causes = {part.look.color for part in latency_bars(evaluation).parts} - set(GREYS)
     operands = {part.look.color for part in memory_bars(cmes).parts} - set(GREYS)
-    assert {part.look.color for part in stall_bars(cmes).parts} <= set(CAUSES)
     assert operands <= set(OPERANDS)
     assert not memories & causes
     assert not memories & operands

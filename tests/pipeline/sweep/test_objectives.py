@@ -265,7 +265,7 @@ def test_commands_know_expressions(tmp_path: Path) -> None:
     assert ended.code == 0
     assert "lowest latency, cost, energy * latency ** 2 for" in ended.out
     assert "Least energy * latency ** 2" in report.read_text()
-    assert {x.stem for x in plots.iterdir()} >= {"front", "parameters", "parallel"}
+    assert {x.stem for x in plots.iterdir()} >= {"designs", "parameters", "parallel"}
     for command in (("show", "--sweep", "small"), ("query", "sweep_best"), ("resume", "small")):
         ended = run(*command, "--store", str(store))
         assert ended.code == 0

@@ -2,28 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
 from markupsafe import Markup
 
-from nestmap.pipeline.analysis.schedule.search_progress import front_view
-from nestmap.pipeline.pages.report.charts.chart import Chart
-from nestmap.pipeline.pages.report.charts.schedule.front import front_chart
-from nestmap.pipeline.pages.report.charts.schedule.gantt import gantt_chart, gantt_charts
-from nestmap.pipeline.pages.report.charts.schedule.totals import (
-    energies_chart,
-    layers_chart,
-    loads_chart,
-    sent_charts,
-    times_chart,
-)
-from nestmap.pipeline.pages.report.charts.schedule.utilization import (
-    memory_chart,
-    overview_chart,
-    wire_chart,
-)
 from nestmap.pipeline.pages.report.comparison import ComparisonView
 from nestmap.pipeline.pages.report.layout import Section, comparison_document, document
 from nestmap.pipeline.pages.report.multicore.comparison import (
@@ -45,6 +29,14 @@ from nestmap.pipeline.pages.report.provenance import Facts
 from nestmap.pipeline.pages.report.render import render
 from nestmap.pipeline.pages.report.stages import StageView, pipeline_stages
 from nestmap.pipeline.pages.report.summary import Summary
+from nestmap.pipeline.render.charts.chart import Chart
+from nestmap.pipeline.render.charts.schedule.gantt import gantt_charts
+from nestmap.pipeline.render.charts.schedule.schedule_charts import (
+    compared_totals,
+    search_charts,
+    time_charts,
+    total_charts,
+)
 from nestmap.pipeline.render.tables.table import Table
 
 
@@ -79,14 +71,9 @@ def stream_body(run: ReportedStream) -> Markup:
         unfinished=unfinished_stream(run),
         latency=schedule.latency,
         summary=stream_summary(run),
-        times=tuple(_times(run)),
-        charts=(
-            energies_chart([schedule.problem.nodes.name], [schedule.energy]),
-            layers_chart(schedule),
-            loads_chart(schedule),
-            *sent_charts(schedule),
-        ),
-        search=tuple(_search(run)),
+        times=tuple(time_charts(schedule)),
+        charts=tuple(total_charts(schedule)),
+        search=tuple(search_charts(run.generations, schedule)),
         allocations=allocations_table(run),
         layers=layers_table(schedule),
         nodes=nodes_table(schedule),
@@ -98,32 +85,13 @@ def stream_body(run: ReportedStream) -> Markup:
     return render("stream", view)
 
 
-def _times(run: ReportedStream) -> Iterator[Chart]:
-    """The charts over time, which show the same window."""
-    schedule = run.schedule
-    yield overview_chart(schedule)
-    yield gantt_chart(schedule)
-    for chart in (memory_chart(schedule), wire_chart(schedule)):
-        if chart is not None:
-            yield chart
-
-
-def _search(run: ReportedStream) -> Iterator[Chart]:
-    view = front_view(run.generations)
-    if view.allocations:
-        yield front_chart(view, run.schedule.problem.space, run.schedule.allocation)
-
-
 def stream_comparison_body(runs: Sequence[ReportedStream], link: Link = in_page) -> Markup:
     """The comparison of schedules; changes are from the first one."""
     names = stream_names(runs)
     schedules = [(name, run.schedule) for name, run in zip(names, runs, strict=True)]
     view = ComparisonView(
         stream_comparison(runs, link),
-        charts=(
-            energies_chart(names, [schedule.energy for _, schedule in schedules]),
-            times_chart(schedules),
-        ),
+        charts=tuple(compared_totals(schedules)),
         times=gantt_charts(schedules),
         latency=max(schedule.latency for _, schedule in schedules),
     )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nestmap.pipeline.format.numbers import count
-from nestmap.pipeline.pages.report.charts.schedule.front import allocation_text
 from nestmap.pipeline.pages.report.multicore.reported_run import RecordedRun, ReportedStream
 from nestmap.pipeline.pages.report.provenance import Facts, again, hosted, state_text
 from nestmap.pipeline.pages.report.stages import Option, options_of
+from nestmap.pipeline.render.charts.schedule.front import allocation_text
 
 
 def stream_facts(run: ReportedStream) -> Facts:

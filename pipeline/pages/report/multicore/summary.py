@@ -9,9 +9,9 @@ from nestmap.pipeline.analysis.schedule.energy import energy_bars
 from nestmap.pipeline.analysis.schedule.resource_loads import wire_loads
 from nestmap.pipeline.analysis.schedule.utilization import memory_uses
 from nestmap.pipeline.format.numbers import capacity, count, cycles, share, with_micro
-from nestmap.pipeline.pages.report.charts.schedule.totals import busy_share, load_bars
 from nestmap.pipeline.pages.report.multicore.reported_run import ReportedStream
 from nestmap.pipeline.pages.report.summary import EDP_UNIT, Fact, Summary, edp, largest, parts_table
+from nestmap.pipeline.render.charts.schedule.totals import busy_share, load_bars
 from nestmap.pipeline.render.tables import cells
 from nestmap.pipeline.render.text.multicore import bound_note, problem_note
 

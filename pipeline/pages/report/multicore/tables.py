@@ -17,9 +17,9 @@ from nestmap.pipeline.analysis.schedule.utilization import memory_uses
 from nestmap.pipeline.format.mappings import array_text
 from nestmap.pipeline.format.numbers import count
 from nestmap.pipeline.format.palette import SERIES
-from nestmap.pipeline.pages.report.charts.schedule.front import allocation_text
 from nestmap.pipeline.pages.report.multicore.reported_run import ReportedStream
 from nestmap.pipeline.pages.report.summary import EDP_UNIT, edp
+from nestmap.pipeline.render.charts.schedule.front import allocation_text
 from nestmap.pipeline.render.tables import cells
 from nestmap.pipeline.render.tables.cells import NONE
 from nestmap.pipeline.render.tables.columns import Column, bar_column, number_column

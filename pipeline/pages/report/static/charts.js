@@ -28,23 +28,18 @@
     return "#ffffff";
   }
 
-  /** Vega-Lite's configuration for a figure: fonts and colours are those of the page. */
+  /** What the page adds to a chart's configuration: its fonts and colours. */
   function configuration(figure, { columns, names }) {
     const { color: ink, fontFamily: font } = getComputedStyle(figure);
     const text = { labelColor: ink, titleColor: ink, labelFont: font, titleFont: font };
-    const lines = { gridColor: ink, gridOpacity: 0.15, domainColor: ink, domainOpacity: 0.5 };
     return {
       background: paper(figure),
       font,
-      view: { stroke: null },
-      axis: {
-        ...text, ...lines, labelFontSize: 11, titleFontSize: 12, titleFontWeight: 600,
-        titlePadding: 8, tickColor: ink, tickOpacity: 0.5,
-      },
+      axis: { ...text, gridColor: ink, domainColor: ink, tickColor: ink },
       axisY: { labelLimit: Math.max(names, 50) },
-      legend: { ...text, labelFontSize: 12, symbolStrokeColor: ink, symbolStrokeWidth: 0.6, columns },
-      bar: { stroke: ink, strokeWidth: 0.6, strokeOpacity: 0.45 },
-      style: { ink: { stroke: ink, color: ink }, outlined: { stroke: ink, strokeWidth: 0.6 } },
+      legend: { ...text, symbolStrokeColor: ink, columns },
+      bar: { stroke: ink },
+      style: { ink: { stroke: ink, color: ink }, outlined: { stroke: ink } },
     };
   }
 

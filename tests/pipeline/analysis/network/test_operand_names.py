@@ -5,9 +5,8 @@ from __future__ import annotations
 from nestmap.model import OperandLink
 from nestmap.model.base import copy_with
 from nestmap.pipeline.analysis.network.memory_hierarchy import operand_names
-from nestmap.pipeline.render.figures import accelerator_figure
-from tests.pipeline.render.figures.drawn import texts
-from tests.pipeline.render.figures.samples import evaluated, machine
+from nestmap.pipeline.render.svg.accelerator import accelerator_picture
+from tests.pipeline.render.samples import evaluated, machine
 
 
 def link(operand: str, memory_operand: str) -> OperandLink:
@@ -27,6 +26,7 @@ def test_links_of_evaluations_give_the_names() -> None:
 
 
 def test_the_drawing_has_the_names_of_layers() -> None:
-    found = {text for text, _ in texts(accelerator_figure(machine("tpu_like")))}
+    found = accelerator_picture(machine("tpu_like")).svg
     assert "holds I, W, O" in found
-    assert not [text for text in found if "I1" in text or "I2" in text]
+    assert "I1" not in found
+    assert "I2" not in found

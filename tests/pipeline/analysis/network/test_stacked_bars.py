@@ -1,42 +1,21 @@
-"""The numbers of figures are those of the evaluations."""
+"""The numbers of charts are those of the evaluations."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 import pytest
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.transforms import Bbox
 
 from nestmap.model import CostModelEvaluation, InputError, LayerResult, NetworkEvaluation
 from nestmap.model.base import copy_with
+from nestmap.pipeline.analysis.network.memory_bars import memory_bars
 from nestmap.pipeline.analysis.network.roofline import bytes_moved, ceilings, peak, points
-from nestmap.pipeline.analysis.network.run_comparison import NamedRun
 from nestmap.pipeline.analysis.network.stacked_bars import energy_bars, latency_bars, share_bars
-from nestmap.pipeline.render.figures import (
-    comparison_figure,
-    layers_figure,
-    memories_figure,
-    roofline_figure,
-    utilization_figure,
-)
-from tests.pipeline.render.figures.samples import evaluated, machine, network
+from nestmap.pipeline.render.charts.roofline import roofline_chart
+from tests.pipeline.render.samples import evaluated, machine, network
 
 MACHINES = ("tpu_like", "aimc", "dimc", "edge_22nm", "eyeriss_like")
 NAMES = ("a", "b", "c", "d", "e")
-
-
-def lengths(axes: Axes) -> list[float]:
-    """The lengths of the stacked bars of a chart, from the top down."""
-    rows: dict[float, float] = {}
-    for bars in axes.collections:
-        for path in bars.get_paths():
-            box = Bbox.null()
-            box.update_from_path(path)
-            middle = round((box.y0 + box.y1) / 2, 6)
-            rows[middle] = rows.get(middle, 0.0) + box.width
-    return [rows[middle] for middle in sorted(rows)]
 
 
 def same(found: Iterable[float], expected: Iterable[float]) -> bool:
@@ -45,24 +24,6 @@ def same(found: Iterable[float], expected: Iterable[float]) -> bool:
 
 def cmes(evaluation: NetworkEvaluation) -> list[CostModelEvaluation]:
     return [result.cme for result in evaluation.layers]
-
-
-@pytest.mark.parametrize("accelerator", MACHINES)
-def test_bars_of_layers_are_as_long_as_what_they_cost(accelerator: str) -> None:
-    evaluation = network(NAMES, accelerator)
-    energy, latency = layers_figure(evaluation).axes
-    assert same(lengths(energy), (cme.energy for cme in cmes(evaluation)))
-    assert same(lengths(latency), (cme.latency for cme in cmes(evaluation)))
-
-
-def test_bars_of_many_layers_are_in_several_panels() -> None:
-    evaluation = network([f"layer {i}" for i in range(150)])
-    panels = layers_figure(evaluation).axes
-    assert len(panels) == 6
-    found = [length for axes in panels[::2] for length in lengths(axes)]
-    assert same(found, (cme.energy for cme in cmes(evaluation)))
-    limits = {axes.get_xlim() for axes in panels[1::2]}
-    assert len(limits) == 1
 
 
 @pytest.mark.parametrize("accelerator", MACHINES)
@@ -100,18 +61,15 @@ ARRAY_LABELS = {
 @pytest.mark.parametrize("accelerator", ["tpu_like", "aimc", "edge_22nm"])
 def test_bars_of_memories_are_all_energy(accelerator: str) -> None:
     evaluation = network(NAMES, accelerator)
-    energy, *stalls = memories_figure(evaluation).axes
-    assert sum(lengths(energy)) == pytest.approx(evaluation.energy, rel=1e-12)
+    bars = memory_bars(cmes(evaluation))
+    assert sum(bars.totals) == pytest.approx(evaluation.energy, rel=1e-12)
     dram = sum(
         entry.costs.energy
         for cme in cmes(evaluation)
         for entry in cme.levels
         if entry.memory == "dram"
     )
-    assert lengths(energy)[-1] == pytest.approx(dram, rel=1e-12)
-    assert bool(stalls) is any(cme.stall for cme in cmes(evaluation))
-    for stall in stalls:
-        assert max(lengths(stall)) == sum(cme.stall for cme in cmes(evaluation))
+    assert bars.totals[-1] == pytest.approx(dram, rel=1e-12)
 
 
 def test_vector_operators_have_a_bar_where_they_count() -> None:
@@ -127,29 +85,6 @@ def test_shares_add_up_and_ideal_is_the_utilization() -> None:
     bars = share_bars(evaluation)
     assert same(bars.totals, (1.0 for _ in NAMES))
     assert same(bars.parts[0].values, (cme.utilization for cme in cmes(evaluation)))
-    (axes,) = utilization_figure(evaluation).axes
-    assert same(lengths(axes), (1.0 for _ in NAMES))
-
-
-def test_runs_are_compared_in_all_and_by_layer() -> None:
-    first, second = network(NAMES, vector=True), network(NAMES[1:], "aimc")
-    figure = comparison_figure([NamedRun("one", first), NamedRun("two", second)])
-    energy, latency, by_energy, by_latency = axes_of(figure)
-    assert same(lengths(energy), (first.energy, second.energy))
-    assert same(lengths(latency), (first.latency, second.latency))
-    expected = {cme.layer: cme for cme in cmes(second)}
-    assert same(lengths(by_energy)[::2], (cme.energy for cme in cmes(first)))
-    assert same(lengths(by_energy)[3::2], (expected[name].energy for name in NAMES[1:]))
-    assert lengths(by_latency)[1] == 0.0
-
-
-def axes_of(figure: Figure) -> list[Axes]:
-    return list(figure.axes)
-
-
-def test_comparing_nothing_is_an_error() -> None:
-    with pytest.raises(ValueError, match="no run to compare"):
-        comparison_figure([])
 
 
 def test_traffic_is_accesses_times_width() -> None:
@@ -169,7 +104,7 @@ def test_traffic_is_accesses_times_width() -> None:
 def test_a_roofline_needs_the_accelerator_of_the_evaluation() -> None:
     told = r"layer a on tpu_like: found memory .* which aimc lacks; expected the accelerator of its"
     with pytest.raises(InputError, match=told):
-        roofline_figure(network(("a",)), machine("aimc"))
+        roofline_chart(network(("a",)), machine("aimc"))
     (cme,) = cmes(network(("a",)))
     unlinked = copy_with(cme, {"links": ()})
     with pytest.raises(InputError, match="found no link of operand O; expected its memory operand"):

@@ -11,35 +11,29 @@ from numpy.typing import NDArray
 
 from nestmap.model.multicore.schedule import Schedule, TransferKind, Transfers
 from nestmap.pipeline.analysis.schedule.comparison import align_layers, without_wires
-from nestmap.pipeline.analysis.schedule.critical_path_rows import path_line
 from nestmap.pipeline.analysis.schedule.downsample import downsample_steps
 from nestmap.pipeline.analysis.schedule.energy import layer_energy_bars
-from nestmap.pipeline.analysis.schedule.gantt import bar_label, gantt
+from nestmap.pipeline.analysis.schedule.gantt import gantt
 from nestmap.pipeline.analysis.schedule.resource_loads import (
     core_loads,
     idle_cycles,
-    onchip_peak,
     wire_loads,
 )
 from nestmap.pipeline.analysis.schedule.search_progress import (
-    best_by_generation,
     front_view,
-    staircase,
 )
 from nestmap.pipeline.analysis.schedule.stalls import stalls
 from nestmap.pipeline.analysis.schedule.tables import (
     BarKind,
     Cause,
     GanttBars,
-    Row,
     RowKind,
     StallReason,
 )
 from nestmap.pipeline.analysis.schedule.traffic import core_traffic, wire_traffic
 from nestmap.pipeline.analysis.schedule.utilization import memory_uses, wire_uses
-from nestmap.pipeline.render.figures.schedule.colors import core_ranges, layer_colors, row_label
-from nestmap.pipeline.render.figures.schedule.gantt_rows import row_layout
-from tests.pipeline.render.figures.schedules import ints, pipelined, search, streamed, two_rows
+from nestmap.pipeline.render.charts.schedule.labels import core_ranges, layer_colors, row_label
+from tests.pipeline.render.schedules import ints, pipelined, search, streamed, two_rows
 
 P, T, M, N = StallReason
 
@@ -94,22 +88,6 @@ def test_bars_are_nodes_and_transfers() -> None:
     ]  # fmt: skip
     assert bars.layer.tolist() == [0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1]
     assert set(bars.count.tolist()) == {1}
-
-
-def test_bars_are_called_by_what_runs_or_is_sent() -> None:
-    schedule = streamed()
-    bars = gantt(schedule).bars
-    found = {
-        bar_label(schedule, BarKind(kind), event)
-        for kind, event in zip(bars.kind.tolist(), bars.event.tolist(), strict=True)
-    }
-    assert {
-        "n1 2",
-        "constants of n1 0: 9 -> 1",
-        "output of n0 2: 0 -> 1",
-        "result of n1 1: 1 -> 9",
-        "streamed for n0 0: 9 -> 0",
-    } <= found
 
 
 def test_streams_that_share_a_wire_are_one_bar() -> None:
@@ -188,9 +166,6 @@ def test_the_critical_path_goes_back_from_the_last_end() -> None:
         (a, 36, 38, Cause.DATA), (n, 38, 48, Cause.DATA), (r, 48, 50, Cause.DATA),
     ]  # fmt: skip
     assert chart.path_rows.tolist() == [3, 0, 3, 0, 3, 0, 2, 1, 5]
-    times, rows = path_line(chart)
-    assert (times[0], times[-1], len(times)) == (0, 50, 18)
-    assert rows.tolist() == np.repeat(chart.path_rows, 2).tolist()
 
 
 def test_nodes_that_follow_each_other_are_critical_for_their_core() -> None:
@@ -211,7 +186,7 @@ def test_memories_over_time() -> None:
         False,
     )
     assert off.offchip
-    assert (first.peak, second.peak, onchip_peak(two_rows())) == (32, 48, 80)
+    assert (first.peak, second.peak) == (32, 48)
     assert rows_of(first.times, first.bits)[:5] == [(0, 16), (2, 32), (12, 32), (14, 32), (24, 32)]
     assert first.bits[-1] == second.bits[-1] == 0
     assert off.bits[-1] == (3 + 1 + 3) * 16  # images, weights, results
@@ -313,22 +288,8 @@ def test_cores_in_a_row_are_a_range(name: str, expected: str) -> None:
     assert core_ranges(name) == expected
 
 
-def test_many_rows_are_thin_ones() -> None:
-    cores = [Row(RowKind.CORE, i, "core") for i in range(40)]
-    few, many = row_layout(cores[:4]), row_layout(cores)
-    assert many.heights[0] < few.heights[0]
-    assert many.inches > few.inches
-    assert [text for _, text in many.headings] == ["Cores"]
-
-
 def test_a_search_as_points() -> None:
     view = front_view(search())
     assert view.numbers == (0, 1, 2, 3, 4)
     assert len(view.allocations) == 15  # the last of each generation cannot be scheduled
     assert view.generation.tolist() == [i // 3 for i in range(15)]
-    latency, energy = best_by_generation(view)
-    assert latency.tolist() == [1000, 910, 820, 730, 640]
-    assert energy.tolist() == [3.2e6, 2.9e6, 2.6e6, 2.3e6, 2.0e6]
-    along, down = staircase(view, 4)
-    assert along.tolist() == [640, 1040, 1440]
-    assert down.tolist() == [3.8e6, 2.9e6, 2.0e6]

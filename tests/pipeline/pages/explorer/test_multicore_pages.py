@@ -11,10 +11,10 @@ import pytest
 from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.api import explore_network
 from nestmap.pipeline.multicore.api import stream_problem
-from nestmap.pipeline.pages.explorer.urls import compare_address, run_address
+from nestmap.pipeline.pages.explorer.urls import run_address
 from nestmap.store import Store
 from tests.pipeline.multicore.streams import PLAN, job
-from tests.pipeline.pages.explorer.visits import visiting
+from tests.pipeline.pages.explorer.visits import compare_address, visiting
 from tests.pipeline.pages.report.dom import captioned
 from tests.pipeline.pages.report.samples import PROBLEMS, SHORT
 

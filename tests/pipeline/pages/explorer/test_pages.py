@@ -12,14 +12,14 @@ from markupsafe import Markup
 
 from nestmap.pipeline.pages.explorer import store_site
 from nestmap.pipeline.pages.explorer.store_site import Kept
-from nestmap.pipeline.pages.explorer.urls import compare_address, layer_address, run_address
+from nestmap.pipeline.pages.explorer.urls import layer_address, run_address
 from nestmap.store import Store
 from tests.faults.processes import HOLD, read_line, running
 from tests.pipeline.networks import PROBLEM
 from tests.pipeline.pages.explorer.conftest import Explored
 from tests.pipeline.pages.explorer.stores import NASTY
 from tests.pipeline.pages.explorer.stores import explored as explored_runs
-from tests.pipeline.pages.explorer.visits import Visitor, visiting
+from tests.pipeline.pages.explorer.visits import Visitor, compare_address, visiting
 from tests.pipeline.pages.report.dom import Element, grid
 from tests.store.builders import info
 from tests.store.filled import fill, filled

@@ -12,9 +12,11 @@ from threading import Thread
 from time import sleep
 from typing import Final, NamedTuple, final
 from urllib.parse import urlencode
+from uuid import UUID
 
 from nestmap.pipeline.pages.explorer.server import HOST, address, listening, server_of
 from nestmap.pipeline.pages.explorer.store_site import Site
+from nestmap.pipeline.pages.explorer.urls import COMPARE
 from tests.pipeline.pages.report.dom import Element, read
 
 FORM: Final = "application/x-www-form-urlencoded"
@@ -98,3 +100,8 @@ def visiting(path: Path, token: str = "") -> Generator[Visitor]:
         finally:
             server.should_exit = True
             thread.join()
+
+
+def compare_address(*runs: UUID) -> str:
+    """The page that compares runs."""
+    return f"{COMPARE}?{urlencode([('run', str(run)) for run in runs])}"

@@ -211,8 +211,8 @@ def test_memories_and_ports_of_the_machine() -> None:
     ports = captioned(found.tree, "Ports of")
     widths = [port.width_max for x in levels for port in x.instance.ports]
     assert ports.values("Width bit/cycle") == widths
-    drawing = found.tree.by_id(f"{found.run.anchor}-drawing-title")
-    assert found.run.network.accelerator.name in drawing.text
+    (drawing,) = found.tree.with_class("machine")
+    assert found.run.network.accelerator.name in drawing.attributes["aria-label"]
 
 
 def test_fronts() -> None:

@@ -10,13 +10,13 @@ import pytest
 import nestmap
 from nestmap import SweepResult
 from nestmap.model.design_space.objective import SweepObjective
-from nestmap.pipeline.pages.report.charts import sweep as chart_module
-from nestmap.pipeline.pages.report.charts import sweep_charts
 from nestmap.pipeline.pages.report.sweep_page import sweep_body, sweep_document
+from nestmap.pipeline.render.charts import sweep as chart_module
+from nestmap.pipeline.render.charts import sweep_charts
 from tests.pipeline.cli.inputs import run
-from tests.pipeline.pages.report.charts.read import rows_of
 from tests.pipeline.pages.report.dom import captioned, read
-from tests.pipeline.render.figures.sweeps import (
+from tests.pipeline.render.charts.read import rows_of
+from tests.pipeline.render.sweeps import (
     AREA,
     ENERGY,
     HOSTILE,

@@ -14,7 +14,7 @@ from nestmap.model.multicore.interconnect import Interconnect
 from nestmap.model.multicore.schedule import Schedule, TransferKind
 from nestmap.model.multicore.top_memories import TopMemories
 from nestmap.pipeline.render.json.schedule import FORMAT, VERSION, schedule_json
-from tests.pipeline.render.figures.schedules import pipelined, streamed
+from tests.pipeline.render.schedules import pipelined, streamed
 from tests.search.multicore.schedule.problems import Case, cases
 from tests.search.multicore.schedule.serial import serial
 from tests.sweeps import some_of

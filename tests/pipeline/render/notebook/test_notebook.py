@@ -24,7 +24,7 @@ from nestmap.pipeline.render.notebook import MOST_ROWS, table
 from nestmap.pipeline.render.tables.columns import Column, number_column
 from tests.model.builders import convolution, fully_connected
 from tests.notebooks.shown import Table, html_of, page_of, tables_of, text_of
-from tests.pipeline.render.figures.samples import evaluated, network, pooling
+from tests.pipeline.render.samples import evaluated, network, pooling
 from tests.pipeline.render.text.read_explanation import bits, figure, percent
 from tests.store.builders import network as network_problem
 from tests.store.builders import results

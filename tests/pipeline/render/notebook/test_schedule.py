@@ -10,7 +10,7 @@ from nestmap.model.multicore.schedule import Schedule
 from nestmap.model.multicore.search_result import AllocationSearch
 from nestmap.pipeline.format.numbers import capacity, cycles, energy
 from tests.notebooks.shown import html_of, page_of, tables_of, text_of
-from tests.pipeline.render.figures.schedules import pipelined, search
+from tests.pipeline.render.schedules import pipelined, search
 
 HOSTILE = "<script>alert(1)</script>&amp;\"'\n\u202e\x00</td>"
 

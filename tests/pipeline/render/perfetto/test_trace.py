@@ -16,7 +16,7 @@ from nestmap.model.multicore.interconnect import Interconnect
 from nestmap.model.multicore.schedule import Schedule, TransferKind, Transfers
 from nestmap.model.multicore.top_memories import TopMemories
 from nestmap.pipeline.render.perfetto.trace import perfetto_trace
-from tests.pipeline.render.figures.schedules import pipelined, streamed, two_rows
+from tests.pipeline.render.schedules import pipelined, streamed, two_rows
 from tests.search.multicore.schedule.problems import Case, cases
 from tests.search.multicore.schedule.serial import serial
 from tests.sweeps import some_of

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from nestmap.model import NoCostNode, Workload
-from nestmap.pipeline.render.svg.layered_layout import Box
+from nestmap.pipeline.render.svg.elements import Box
 from nestmap.pipeline.render.svg.workload import graph_svg
-from tests.pipeline.render.svg.layered_layout.test_layout import overlap
+from tests.pipeline.render.svg.test_layout import overlap
 from tests.pipeline.render.text.samples import EMPTY, MIXED, VECTOR_ONLY, conv, tensor
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -25,7 +25,7 @@ from nestmap.pipeline.render.svg.cn_workload import MOST_NODES, cn_graph_svg
 from nestmap.pipeline.render.text.split import cores_text, split_json, split_table, tiles_text
 from nestmap.search.multicore.split.split_workload import split_workload
 from tests.model.builders import array, memory
-from tests.pipeline.render.svg.layered_layout.test_layout import overlap
+from tests.pipeline.render.svg.test_layout import overlap
 from tests.pipeline.render.svg.test_workload import box, groups, lines
 
 SVG = "{http://www.w3.org/2000/svg}"

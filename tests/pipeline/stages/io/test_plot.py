@@ -26,7 +26,7 @@ from nestmap.pipeline.stages import (
 )
 from nestmap.pipeline.util import extras as needs_module
 from tests.pipeline.networks import PROBLEM
-from tests.pipeline.render.figures.samples import machine, network
+from tests.pipeline.render.samples import machine, network
 
 Reduced = Stage[Iterable[EvaluationBatch], EvaluationBatch]
 
@@ -100,7 +100,8 @@ def test_figures_of_a_network(tmp_path: Path) -> None:
     for _ in range(2):
         assert stage(evaluation) is evaluation
         assert names(tmp_path / "figures") == [
-            "layers.svg", "loops-a_b-2.svg", "loops-a_b.svg", "memories.svg", "utilization.svg",
+            "energy.svg", "latency.svg", "loops-a_b-2.svg", "loops-a_b.svg", "memories.svg",
+            "utilization.svg",
         ]  # fmt: skip
 
 
@@ -120,16 +121,16 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
         list(PlotTemporalMappingsStage(folder=path)(stream))
 
 
-def test_without_matplotlib_a_pipeline_is_not_even_made(
+def test_without_vl_convert_a_pipeline_is_not_even_made(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def nothing(name: str) -> None:
-        assert name == "matplotlib"
+        assert name == "vl_convert"
 
     monkeypatch.setattr(needs_module, "find_spec", nothing)
-    with pytest.raises(InputError, match="no matplotlib"):
+    with pytest.raises(InputError, match="no vl-convert-python"):
         VisualizationStage(folder=tmp_path)
-    with pytest.raises(InputError, match="no matplotlib"):
+    with pytest.raises(InputError, match="no vl-convert-python"):
         PlotTemporalMappingsStage(folder=tmp_path)
 
 

@@ -14,7 +14,7 @@ from nestmap.model.multicore.top_memories import TopMemories
 from nestmap.pipeline.pages.report.multicore.page import stream_report
 from nestmap.pipeline.pages.report.multicore.reported_run import ReportedStream
 from tests.pipeline.pages.report.dom import Element, read
-from tests.pipeline.render.figures.schedules import pipelined, streamed
+from tests.pipeline.render.schedules import pipelined, streamed
 
 NAMES: Final = (
     "<script>window.hacked = 1</script>",

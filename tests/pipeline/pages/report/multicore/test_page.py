@@ -31,7 +31,7 @@ from tests.pipeline.pages.report.multicore.streams import (
     reported,
 )
 from tests.pipeline.pages.report.samples import PROBLEMS, SHORT
-from tests.pipeline.render.figures.schedules import pipelined, streamed
+from tests.pipeline.render.schedules import pipelined, streamed
 
 LARGEST = 5_000_000
 """Letters of a page."""

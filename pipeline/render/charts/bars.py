@@ -1,0 +1,207 @@
+"""Bar charts: stacked, a row for each name, or grouped, a bar for each run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from typing import Final, Literal, NamedTuple
+
+from nestmap.pipeline.analysis.network.stacked_bars import Bars
+from nestmap.pipeline.format.mappings import shortened
+from nestmap.pipeline.format.numbers import Unit
+from nestmap.pipeline.render.charts.chart import Chart
+from nestmap.pipeline.render.charts.vega_spec import (
+    DARK,
+    Row,
+    Spec,
+    axis,
+    calculated,
+    described,
+    exact,
+    faded,
+    legend,
+    letters,
+    nominal,
+    ordinal,
+    parameter,
+    percent,
+    picked,
+    plain,
+    quantitative,
+    scale_of,
+    shown,
+    spec_text,
+    unit_view,
+)
+
+_STEPS: Final = ((8, 24.0), (40, 18.0), (80, 14.0))
+_SMALLEST: Final = 12.0
+_THINNEST: Final = 6.0
+_CLOSE: Final = 0.2
+_APART: Final = 0.35
+"""The gap between rows, as a share of them."""
+
+_TALL: Final = 25
+_DATA: Final = "bars"
+_NAMES: Final = "names"
+_SHORT: Final = "short"
+_PARTS: Final = "parts"
+
+
+class Exact(StrEnum):
+    """The exact length of a bar: an expression for a field ``value``."""
+
+    ENERGY = exact("value", "pJ")
+    CYCLES = exact("value", "cycles")
+    BITS = exact("value", "bit")
+    SHARE = percent("value")
+
+
+class Drawing(NamedTuple):
+    """Bars, their subject (``of``: layer, memory, run), and the meaning of their length.
+
+    ``exact`` is an expression for the exact length, such as those of :class:`Exact`.
+    """
+
+    name: str
+    title: str
+    summary: str
+    of: str
+    quantity: str
+    unit: Unit
+    exact: str
+    bars: Bars
+
+
+def stacked_chart(drawing: Drawing) -> Chart:
+    """A row for each name, with its components stacked; empty ones are left out."""
+    total = {"op": "sum", "field": "value", "as": "total"}
+    share = "format(datum.value / datum.total, '.1%')"
+    return _finished(
+        drawing,
+        _step(drawing),
+        {
+            "y": _rows(drawing, _CLOSE),
+            "x": _length(drawing, stack="zero"),
+            "order": quantitative("part"),
+            "tooltip": [*_told(drawing, "part"), shown("share", f"share of {drawing.of}")],
+        },
+        [{"joinaggregate": [total], "groupby": ["row"]}, *calculated({"share": share})],
+    )
+
+
+def grouped_chart(drawing: Drawing) -> Chart:
+    """A group of bars for each name, one for each part (a run), below each other."""
+    places = list(range(len(drawing.bars.parts)))
+    return _finished(
+        drawing,
+        max(_step(drawing), _THINNEST * len(places)),
+        {
+            "y": _rows(drawing, _APART),
+            "x": _length(drawing, stack=None),
+            "yOffset": ordinal("part", {"scale": {"domain": places}}),
+            "tooltip": _told(drawing, "run"),
+        },
+    )
+
+
+def _rows(drawing: Drawing, padding: float) -> Spec:
+    """All rows with their names, including those without length."""
+    count = len(drawing.bars.names)
+    names: Spec = {
+        "title": None,
+        "labelExpr": f"{_SHORT}[datum.value]",
+        "labelFontSize": 11 if count <= _TALL else 9.5,
+        "labelOverlap": False,
+        "ticks": False,
+        "domain": False,
+    }
+    scale: Spec = {"domain": list(range(count)), "paddingInner": padding, "paddingOuter": 0.1}
+    return ordinal("row", {"axis": names, "scale": scale})
+
+
+def _length(drawing: Drawing, stack: Literal["zero"] | None) -> Spec:
+    """The axis is above tall charts, since they begin at the top."""
+    tall = len(drawing.bars.names) > _TALL
+    scale = axis(drawing.quantity, drawing.unit, "top" if tall else "bottom")
+    return quantitative("value", {"stack": stack, "axis": scale})
+
+
+def _told(drawing: Drawing, part: str) -> list[Spec]:
+    return [shown("name", drawing.of), shown("label", part), shown("text", drawing.quantity)]
+
+
+def _finished(
+    drawing: Drawing, step: float, encoding: Spec, transform: Sequence[Spec] = ()
+) -> Chart:
+    """The bars with these channels; ``step`` is the distance between rows, in pixels."""
+    labels, names = _labels(drawing.bars), [plain(name) for name in drawing.bars.names]
+    chart: Spec = {
+        **_bars(drawing, labels, encoding, transform),
+        "params": [
+            parameter(DARK, value=False),
+            parameter(_NAMES, names),
+            parameter(_SHORT, [shortened(name) for name in names]),
+            parameter(_PARTS, labels),
+            picked("label"),
+        ],
+        "height": step * len(names),  # a step gives a warning together with "container"
+        "description": drawing.summary,
+    }
+    longest = letters(labels, map(shortened, drawing.bars.names))
+    return Chart(
+        name=drawing.name,
+        title=drawing.title,
+        summary=drawing.summary,
+        spec=spec_text(chart, {_DATA: list(_data(drawing.bars))}, longest),
+    )
+
+
+def _bars(
+    drawing: Drawing, labels: Sequence[str], encoding: Spec, transform: Sequence[Spec]
+) -> Spec:
+    """The bars in the colours of their parts."""
+    scale = scale_of(labels, [part.look for part in drawing.bars.parts])
+    return unit_view(
+        _DATA,
+        {"type": "bar"},
+        {
+            **encoding,
+            "color": nominal("label", {"scale": scale, "legend": legend()}),
+            "opacity": faded(),
+            "description": described(),
+        },
+        [
+            *calculated(
+                {
+                    "name": f"{_NAMES}[datum.row]",
+                    "label": f"{_PARTS}[datum.part]",
+                    "text": str(drawing.exact),
+                    "aria": "datum.name + ', ' + datum.label + ': ' + datum.text",
+                }
+            ),
+            *transform,
+        ],
+    )
+
+
+def _data(bars: Bars) -> Iterator[Row]:
+    """The bars as a table: row, part, length."""
+    for number, part in enumerate(bars.parts):
+        for row, value in enumerate(part.values):
+            if value:
+                yield {"row": row, "part": number, "value": value}
+
+
+def _step(drawing: Drawing) -> float:
+    """The distance between rows, in pixels."""
+    rows = len(drawing.bars.names)
+    return next((step for most, step in _STEPS if rows <= most), _SMALLEST)
+
+
+def _labels(bars: Bars) -> list[str]:
+    """The labels of parts, numbered if several would be equal."""
+    found = [plain(part.label) for part in bars.parts]
+    return [
+        f"{label} ({i + 1})" if found.count(label) > 1 else label for i, label in enumerate(found)
+    ]

@@ -1,0 +1,277 @@
+"""Charts a schedule: a row for each core and channel over time, with zoom."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from nestmap.model.multicore.schedule import Schedule
+from nestmap.pipeline.analysis.schedule.comparison import align_layers, without_wires
+from nestmap.pipeline.analysis.schedule.gantt import gantt
+from nestmap.pipeline.analysis.schedule.tables import BarKind, Gantt, RowKind
+from nestmap.pipeline.format.mappings import shortened
+from nestmap.pipeline.format.numbers import count, cycles
+from nestmap.pipeline.format.palette import Look
+from nestmap.pipeline.render.charts.chart import Chart
+from nestmap.pipeline.render.charts.palette import tone
+from nestmap.pipeline.render.charts.schedule.bars import Levels, bar_rows, levels
+from nestmap.pipeline.render.charts.schedule.labels import STALL_LABELS, layer_colors
+from nestmap.pipeline.render.charts.schedule.stall_marks import critical_rows, stall_rows
+from nestmap.pipeline.render.charts.schedule.time_axis import (
+    is_narrow,
+    shown_length,
+    time_axis,
+    window,
+    within,
+)
+from nestmap.pipeline.render.charts.schedule.transfer_kinds import row_name
+from nestmap.pipeline.render.charts.vega_spec import (
+    DARK,
+    INK,
+    Spec,
+    calculated,
+    color_of,
+    described,
+    either,
+    exact,
+    faded,
+    in_main_view,
+    legend,
+    letters,
+    main_view,
+    nominal,
+    ordinal,
+    parameter,
+    picked,
+    plain,
+    shown,
+    spec_text,
+    unit_view,
+)
+
+MOST_NAMED: Final = 12
+"""The maximum number of layers in the legend: those with the most busy cycles."""
+
+_STEPS: Final = ((8, 30.0), (20, 22.0), (40, 18.0))
+_SMALLEST: Final = 14.0
+_BARS: Final = "bars"
+_STALLS: Final = "stalls"
+_CRITICAL: Final = "critical"
+_ROWS: Final = "rows"
+_SHORT: Final = "short"
+_LAYERS: Final = "layers"
+_KINDS: Final = "kinds"
+_REASONS: Final = "reasons"
+
+_WORDS: Final = {
+    BarKind.NODE: "runs",
+    BarKind.CONSTANT: "constants sent",
+    BarKind.ACTIVATION: "output sent",
+    BarKind.EVICTION: "evicted",
+    BarKind.RESULT: "result sent",
+    BarKind.STREAM: "streamed",
+}
+
+
+def gantt_chart(schedule: Schedule) -> Chart:
+    """A row for each core and each channel in use; bars have the colours of layers.
+
+    The narrowest of many bars are merged until the user zooms in. A line below bars is the critical
+    path.
+    """
+    return _drawn("schedule", "Schedule", schedule, gantt(schedule))
+
+
+def gantt_charts(named: Sequence[tuple[str, Schedule]]) -> tuple[Chart, ...]:
+    """Named schedules on the same time axis, with equal layer colours.
+
+    Channels between cores are left out.
+    """
+    found = align_layers([without_wires(gantt(schedule)) for _, schedule in named])
+    longest = max(chart.latency for chart in found)
+    return tuple(
+        _drawn(f"schedule-{place}", plain(name), schedule, replace(chart, latency=longest))
+        for place, ((name, schedule), chart) in enumerate(zip(named, found, strict=True), start=1)
+    )
+
+
+def _drawn(name: str, title: str, schedule: Schedule, found: Gantt) -> Chart:
+    drawn = levels(found.bars, schedule.latency)
+    fine = () if drawn.fine is None else bar_rows(schedule, drawn.fine, fine=True)
+    data = {
+        _BARS: [*bar_rows(schedule, drawn.coarse, fine=False), *fine],
+        _STALLS: [*stall_rows(schedule, found)],
+        _CRITICAL: [*critical_rows(found)],
+    }
+    named = _named_layers(found)
+    rows = [shortened(plain(row_name(row))) for row in found.rows]
+    summary = _summary(schedule, found, drawn)
+    chart: Spec = {**_chart(found, drawn, named), "description": summary}
+    longest = letters((shortened(plain(found.layers[i])) for i in named), rows)
+    text = spec_text(chart, data, longest, time=found.latency)
+    return Chart(name=name, title=title, summary=summary, spec=text)
+
+
+def _named_layers(found: Gantt) -> list[int]:
+    """The layers in the legend, in their order."""
+    bars = found.bars
+    runs = bars.kind == BarKind.NODE
+    spans = (bars.end - bars.start)[runs]
+    busy = np.bincount(bars.layer[runs], weights=spans, minlength=len(found.layers))
+    return sorted(np.argsort(-busy, kind="stable")[:MOST_NAMED].tolist())
+
+
+def _chart(found: Gantt, drawn: Levels, named: Sequence[int]) -> Spec:
+    rows = len(found.rows)
+    step = next((step for most, step in _STEPS if rows <= most), _SMALLEST)
+    names = [plain(row_name(row)) for row in found.rows]
+    place = {**time_axis(found.latency, "top" if rows > 15 else "bottom"), "y": _rows(rows)}
+    bars = main_view(_bars(found, drawn, named, place))
+    return {
+        "layer": [_stalls(found, place), bars, _critical(found, step, place)],
+        "params": [
+            *in_main_view(picked("layer"), window()),
+            parameter(DARK, value=False),
+            parameter(_ROWS, names),
+            parameter(_SHORT, [shortened(name) for name in names]),
+            parameter(_LAYERS, [plain(name) for name in found.layers]),
+            parameter(_KINDS, list(_WORDS.values())),
+            parameter(_REASONS, list(STALL_LABELS.values())),
+        ],
+        "height": step * rows,
+    }
+
+
+def _rows(count_: int) -> Spec:
+    names: Spec = {
+        "title": None,
+        "labelExpr": f"{_SHORT}[datum.value]",
+        "labelOverlap": False,
+        "ticks": False,
+        "domain": False,
+        "grid": True,
+    }
+    scale: Spec = {"domain": list(range(count_)), "paddingInner": 0.2, "paddingOuter": 0.1}
+    return ordinal("row", {"axis": names, "scale": scale})
+
+
+def _bars(found: Gantt, drawn: Levels, named: Sequence[int], place: Spec) -> Spec:
+    fine = is_narrow(found.latency, drawn.fine_below)
+    return unit_view(
+        _BARS,
+        {"type": "bar", "clip": True},
+        {
+            **place,
+            "color": _colors(found, named),
+            "opacity": faded(),
+            "strokeWidth": either(_thin(found), 0, 0.5),
+            "description": described(),
+            "tooltip": [
+                shown("place", "on"),
+                shown("of", "layer and node"),
+                shown("what"),
+                shown("begin", "start"),
+                shown("finish", "end"),
+                shown("runtime"),
+                shown("size", "output or sent"),
+            ],
+        },
+        [
+            {"filter": within(found.latency)},
+            {"filter": f"datum.fine ? {fine} : {_coarse(drawn, fine)}"},
+            *calculated(
+                {
+                    "place": f"{_ROWS}[datum.row]",
+                    "what": f"{_KINDS}[datum.kind] + (isValid(datum.from) ? "
+                    "' from core ' + datum.from + ' to ' + datum.to : '')",
+                    "of": f"{_LAYERS}[datum.layer] + ' ' + datum.node"
+                    " + (datum.count > 1 ? ' and ' + (datum.count - 1) + ' more' : '')",
+                    "begin": exact("start", "cycles"),
+                    "finish": exact("end", "cycles"),
+                    "runtime": "format(datum.end - datum.start, ',') + ' cycles'",
+                    "size": "datum.count > 1 ? '' : format(datum.bits, ',') + ' bit'",
+                    "aria": "datum.place + ': ' + datum.of + ' ' + datum.what + ', '"
+                    " + datum.begin + ' to ' + datum.finish",
+                }
+            ),
+        ],
+    )
+
+
+def _thin(found: Gantt) -> str:
+    """An expression: whether a bar is too narrow to show more than its outline."""
+    return f"(datum.end - datum.start) * width < 4 * ({shown_length(found.latency)})"
+
+
+def _coarse(drawn: Levels, fine: str) -> str:
+    """An expression: whether the bars for the whole time are drawn."""
+    return "true" if drawn.fine is None else f"!({fine})"
+
+
+def _colors(found: Gantt, named: Sequence[int]) -> Spec:
+    tones = [tone(Look(color)) for color in layer_colors(len(found.layers))]
+    scale: Spec = {"domain": list(range(len(tones))), "range": [color_of(x) for x in tones]}
+    names: Spec = {**legend(), "labelExpr": f"{_LAYERS}[datum.value]", "values": named}
+    return nominal("layer", {"scale": scale, "legend": names})
+
+
+def _stalls(found: Gantt, place: Spec) -> Spec:
+    """Idle times of cores, in a faint text colour."""
+    faint: Spec = {"style": INK, "aria": False, "strokeOpacity": 0, "opacity": 0.07}
+    told = [
+        shown("place", "idle"),
+        shown("why"),
+        shown("of", "next node"),
+        shown("length", "idle for"),
+    ]
+    return unit_view(
+        _STALLS,
+        {"type": "rect", "clip": True, **faint},
+        {**place, "tooltip": told},
+        [
+            {"filter": within(found.latency)},
+            *calculated(
+                {
+                    "place": f"{_ROWS}[datum.row]",
+                    "why": f"{_REASONS}[datum.reason]",
+                    "of": f"isValid(datum.layer) ? {_LAYERS}[datum.layer] + ' ' + datum.node : ''",
+                    "length": "format(datum.end - datum.start, ',') + ' cycles'",
+                }
+            ),
+        ],
+    )
+
+
+def _critical(found: Gantt, step: float, place: Spec) -> Spec:
+    """A line below the steps of the critical path."""
+    line: Spec = {"style": INK, "aria": False, "height": 2.5, "yOffset": 0.45 * step}
+    mark: Spec = {"type": "rect", "clip": True, **line, "tooltip": None}
+    return unit_view(_CRITICAL, mark, place, [{"filter": within(found.latency)}])
+
+
+def _summary(schedule: Schedule, found: Gantt, drawn: Levels) -> str:
+    """The contents of the chart, the utilization of the cores, and the legend."""
+    kinds = Counter(row.kind for row in found.rows)
+    spans = schedule.end - schedule.start
+    latency = max(schedule.latency, 1)
+    shares = {
+        row.number: int(spans[schedule.core == row.number].sum()) / latency
+        for row in found.rows
+        if row.kind is RowKind.CORE
+    }
+    busiest = max(shares, key=lambda core: shares[core])
+    layers = len(schedule.problem.nodes.layers)
+    text = (
+        f"{count(len(schedule.core))} nodes of {count(layers)} layers on "
+        f"{kinds[RowKind.CORE]} cores in {cycles(schedule.latency)} cycles; core {busiest} is "
+        f"busy for {shares[busiest]:.1%} of them, the cores together for "
+        f"{sum(shares.values()) / len(shares):.1%}. Grey: a core is idle. A line below bars: the "
+        "critical path."
+    )
+    if drawn.fine is not None:
+        text += " Bars too narrow to be seen are drawn together until you zoom in."
+    return text

@@ -1,0 +1,61 @@
+"""The time axis of all charts of a schedule, with a common visible window."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from nestmap.pipeline.format.numbers import cycles_unit
+from nestmap.pipeline.render.charts.vega_spec import (
+    WHEEL,
+    ZOOM,
+    Side,
+    Spec,
+    axis,
+    quantitative,
+)
+
+BEGIN: Final = "start"
+"""The field on the axis, also used in ``charts.js``."""
+
+
+def time_axis(latency: int, orient: Side = "bottom") -> Spec:
+    """The channels of bars over the time from 0 up to the latency, in cycles."""
+    scale: Spec = {"domain": [0, max(latency, 1)], "nice": False}
+    begin = quantitative(
+        BEGIN, {"scale": scale, "axis": axis("Time", cycles_unit(latency), orient)}
+    )
+    return {"x": begin, "x2": {"field": "end"}}
+
+
+def window() -> Spec:
+    """Dragging moves the window, Ctrl and the wheel zoom, a double click shows the whole time."""
+    return {**brush(), "bind": "scales"}
+
+
+def brush() -> Spec:
+    """Dragging selects the window of all other charts."""
+    return {"name": ZOOM, "select": {"type": "interval", "encodings": ["x"], "zoom": WHEEL}}
+
+
+def within(latency: int) -> str:
+    """An expression: whether a bar is in the window."""
+    first, last = _from(), _to(latency)
+    return f"datum.end >= {first} && datum.{BEGIN} <= {last}"
+
+
+def is_narrow(latency: int, limit: float) -> str:
+    """An expression: whether the window is shorter than so many cycles."""
+    return f"{shown_length(latency)} < {limit!r}"
+
+
+def shown_length(latency: int) -> str:
+    """An expression: the length of the window, in cycles."""
+    return f"{_to(latency)} - {_from()}"
+
+
+def _from() -> str:
+    return f"({ZOOM}.{BEGIN} ? {ZOOM}.{BEGIN}[0] : 0)"
+
+
+def _to(latency: int) -> str:
+    return f"({ZOOM}.{BEGIN} ? {ZOOM}.{BEGIN}[1] : {latency})"

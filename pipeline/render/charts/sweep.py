@@ -1,0 +1,236 @@
+"""Charts of a sweep: its designs by two objectives, and as lines over parallel axes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from nestmap.pipeline.analysis.sweep.designs_view import (
+    DesignsView,
+    ObjectiveColumn,
+    check_not_empty,
+)
+from nestmap.pipeline.analysis.sweep.dominated import dominated_shown
+from nestmap.pipeline.analysis.sweep.objective_units import labelled
+from nestmap.pipeline.analysis.sweep.parallel_axes import ParallelAxis, parallel_axes
+from nestmap.pipeline.format.mappings import shortened
+from nestmap.pipeline.format.numbers import count
+from nestmap.pipeline.format.palette import RAMP, SERIES, Look
+from nestmap.pipeline.render.charts.chart import Chart
+from nestmap.pipeline.render.charts.vega_spec import (
+    DARK,
+    INK,
+    Row,
+    Side,
+    Spec,
+    calculated,
+    cost_axis,
+    cost_scale,
+    described,
+    either,
+    letters,
+    nominal,
+    ordinal,
+    parameter,
+    plain,
+    quantitative,
+    scale_of,
+    shown,
+    spec_text,
+    unit_view,
+)
+
+MOST_POINTS: Final = 2000
+MOST_LINES: Final = 300
+"""The largest numbers of dominated designs in the charts."""
+
+CHOSEN: Final = "chosen"
+"""The parameter for the numbers of the designs that were clicked, set by ``charts.js``."""
+
+FRONT: Final = "Pareto front"
+DOMINATED: Final = "dominated"
+
+_DESIGNS: Final = "designs"
+_PLACES: Final = "places"
+_TICKS: Final = "ticks"
+_NAMES: Final = "names"
+LOOKS: Final = (Look(SERIES), Look(RAMP[4]))
+"""The colours of dominated designs and of the front."""
+
+_HEIGHT: Final = 360
+_IS_CHOSEN: Final = f"length({CHOSEN}) == 0 || indexof({CHOSEN}, datum.design) >= 0"
+_IS_BEST: Final = f"datum.kind === '{FRONT}'"
+_TOLD: Final = (shown("design"), shown("told", "parameters"), shown("figures"))
+_ARIA: Final = "datum.kind + ', design ' + datum.design + ': ' + datum.told + '; ' + datum.figures"
+
+
+def sweep_charts(view: DesignsView) -> tuple[Chart, ...]:
+    """The designs by the first two objectives, and as lines over parallel axes.
+
+    The front is complete; of many dominated designs some are drawn. With one objective, there is
+    the second chart alone.
+
+    Raises:
+        InfeasibleError: if no design is feasible.
+    """
+    check_not_empty(view)
+    if len(view.objectives) < 2:
+        return (_parallel_chart(view),)
+    return (_front_chart(view), _parallel_chart(view))
+
+
+def _front_chart(view: DesignsView) -> Chart:
+    """The designs as points."""
+    up, across = view.objectives[:2]
+    places = _drawn(view, MOST_POINTS)
+    marks = unit_view(
+        _DESIGNS,
+        {"type": "point", "filled": True, "clip": True},
+        {
+            "x": quantitative(
+                "x", {"scale": cost_scale(across.values), "axis": _axis(across, "bottom")}
+            ),
+            "y": quantitative("y", {"scale": cost_scale(up.values), "axis": _axis(up, "left")}),
+            "size": either(_IS_BEST, 55, 18),
+            **_looks(0.8),
+        },
+        calculated({"aria": _ARIA}),
+    )
+    title = f"{labelled(up).label} over {labelled(across).label}"
+    summary = _summary(view, up, len(places))
+    rows = [
+        {**_design(view, n), "x": float(across.values[n]), "y": float(up.values[n])} for n in places
+    ]
+    text = spec_text({**marks, **_frame(summary)}, {_DESIGNS: rows}, letters((FRONT, DOMINATED)))
+    return Chart(name="designs", title=title, summary=summary, spec=text)
+
+
+def _parallel_chart(view: DesignsView) -> Chart:
+    """The designs as lines."""
+    every = parallel_axes(view)
+    places = _drawn(view, MOST_LINES)
+    drawn = "" if len(places) == len(view) else f" of {count(len(view))}"
+    axes = ", ".join(plain(x.label) for x in every)
+    summary = f"A line for each of {count(len(places))}{drawn} designs over {axes}."
+    data = {
+        _DESIGNS: [_design(view, n) for n in places],
+        _PLACES: list(_heights(view, every, places)),
+        _TICKS: list(_marks(every)),
+    }
+    names = parameter(_NAMES, [shortened(plain(x.label), 26) for x in every])
+    chart: Spec = {"layer": [_lines(len(every)), *_ticks(len(every))], **_frame(summary, names)}
+    text = spec_text(chart, data, letters((FRONT, DOMINATED)))
+    return Chart(name="parallel", title="Parallel coordinates", summary=summary, spec=text)
+
+
+def _frame(summary: str, *constants: Spec) -> Spec:
+    """What both charts state besides their marks."""
+    params = [parameter(DARK, value=False), parameter(CHOSEN, []), *constants]
+    return {"params": params, "height": _HEIGHT, "description": summary}
+
+
+def _drawn(view: DesignsView, most: int) -> list[int]:
+    """The places of the designs that are drawn, the front last: above the others."""
+    dominated: list[int] = dominated_shown(view, most).places.tolist()
+    front: list[int] = view.front_places.tolist()
+    return [*dominated, *front]
+
+
+def _design(view: DesignsView, place: int) -> Row:
+    """What a chart tells of a design."""
+    parameters = (f"{x.name}={x.labels[x.places[place]]}" for x in view.parameters)
+    figures = (_figure(x, place) for x in view.objectives)
+    return {
+        "design": view.numbers[place],
+        "kind": FRONT if view.on_front[place] else DOMINATED,
+        "told": plain(", ".join(parameters)),
+        "figures": ", ".join(figures),
+    }
+
+
+def _figure(column: ObjectiveColumn, place: int) -> str:
+    unit = labelled(column).unit
+    return f"{column.objective} {unit.number(float(column.values[place]))} {unit.name}".rstrip()
+
+
+def _heights(
+    view: DesignsView, every: Sequence[ParallelAxis], places: Sequence[int]
+) -> Iterator[Row]:
+    for place in places:
+        for n, one in enumerate(every):
+            height = round(float(one.heights[place]), 5)
+            yield {"design": view.numbers[place], "axis": n, "height": height}
+
+
+def _marks(every: Sequence[ParallelAxis]) -> Iterator[Row]:
+    for n, one in enumerate(every):
+        for height, text in one.ticks:
+            yield {"axis": n, "height": height, "text": shortened(plain(text), 14)}
+
+
+def _lines(axes: int) -> Spec:
+    told: Spec = {
+        "data": {"name": _DESIGNS},
+        "key": "design",
+        "fields": ["kind", "told", "figures"],
+    }
+    return unit_view(
+        _PLACES,
+        {"type": "line", "clip": True},
+        {
+            **_place(axes),
+            "detail": nominal("design"),
+            "strokeWidth": either(_IS_BEST, 1.8, 0.7),
+            **_looks(0.7),
+        },
+        [{"lookup": "design", "from": told}, *calculated({"aria": _ARIA})],
+    )
+
+
+def _place(axes: int) -> Spec:
+    """The axes side by side, with their names below."""
+    named: Spec = {
+        "title": None, "labelExpr": f"{_NAMES}[datum.value]", "labelAngle": 0,
+        "labelOverlap": False, "labelPadding": 10, "grid": True, "ticks": False, "domain": False,
+    }  # fmt: skip
+    scale: Spec = {"domain": list(range(axes)), "padding": 0.4}
+    return {
+        "x": ordinal("axis", {"axis": named, "scale": scale}),
+        "y": quantitative("height", {"axis": None}),
+    }
+
+
+def _ticks(axes: int) -> Iterator[Spec]:
+    """The values at the axes."""
+    drawn: Spec = {"style": INK, "aria": False}
+    dots: Spec = {"type": "point", "filled": True, "size": 8, "opacity": 1, **drawn}
+    texts: Spec = {"type": "text", "align": "right", "dx": -5, "fontSize": 10, "strokeWidth": 0}
+    yield unit_view(_TICKS, dots, _place(axes))
+    yield unit_view(_TICKS, {**texts, **drawn}, {**_place(axes), "text": nominal("text")})
+
+
+def _looks(opacity: float) -> Spec:
+    """Colours, tooltips and descriptions; once designs were clicked, the others fade."""
+    above: Spec = {"title": None, "orient": "top", "direction": "horizontal"}
+    symbols: Spec = {**above, "symbolOpacity": 1, "symbolStrokeWidth": 2}
+    scale = scale_of((DOMINATED, FRONT), LOOKS)
+    return {
+        "color": nominal("kind", {"scale": scale, "legend": symbols}),
+        "opacity": either(_IS_CHOSEN, opacity, 0.08),
+        "tooltip": _TOLD,
+        "description": described(),
+    }
+
+
+def _axis(column: ObjectiveColumn, side: Side) -> Spec:
+    label, unit = labelled(column)
+    return {**cost_axis(column.values)(label, unit, side), "title": label}
+
+
+def _summary(view: DesignsView, column: ObjectiveColumn, drawn: int) -> str:
+    best = int(column.values.argmin())
+    front = int(view.on_front.sum())
+    text = f"{count(len(view))} designs, {count(front)} on the Pareto front. "
+    if drawn < len(view):
+        text += f"{count(drawn)} are drawn. "
+    return text + f"Least {column.objective}: design {view.numbers[best]}, {_figure(column, best)}."

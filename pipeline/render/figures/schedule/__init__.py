@@ -1,1 +1,0 @@
-"""Draws schedules on several cores."""

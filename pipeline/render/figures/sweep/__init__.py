@@ -1,1 +1,0 @@
-"""Draws sweeps: fronts, parameters, parallel coordinates, what parameters are worth."""

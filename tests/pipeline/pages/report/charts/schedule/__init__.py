@@ -1,1 +1,0 @@
-"""Tests of pipeline/pages/report/charts/schedule."""

@@ -1,1 +1,0 @@
-"""Tests of pipeline/render/svg/layered_layout."""
