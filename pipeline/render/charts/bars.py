@@ -9,30 +9,8 @@ from typing import Final, Literal, NamedTuple
 from nestmap.pipeline.analysis.network.stacked_bars import Bars
 from nestmap.pipeline.format.mappings import shortened
 from nestmap.pipeline.format.numbers import Unit
+from nestmap.pipeline.render.charts import vega_spec as vega
 from nestmap.pipeline.render.charts.chart import Chart
-from nestmap.pipeline.render.charts.vega_spec import (
-    DARK,
-    Row,
-    Spec,
-    axis,
-    calculated,
-    described,
-    exact,
-    faded,
-    legend,
-    letters,
-    nominal,
-    ordinal,
-    parameter,
-    percent,
-    picked,
-    plain,
-    quantitative,
-    scale_of,
-    shown,
-    spec_text,
-    unit_view,
-)
 
 _STEPS: Final = ((8, 24.0), (40, 18.0), (80, 14.0))
 _SMALLEST: Final = 12.0
@@ -51,10 +29,10 @@ _PARTS: Final = "parts"
 class Exact(StrEnum):
     """The exact length of a bar: an expression for a field ``value``."""
 
-    ENERGY = exact("value", "pJ")
-    CYCLES = exact("value", "cycles")
-    BITS = exact("value", "bit")
-    SHARE = percent("value")
+    ENERGY = vega.exact("value", "pJ")
+    CYCLES = vega.exact("value", "cycles")
+    BITS = vega.exact("value", "bit")
+    SHARE = vega.percent("value")
 
 
 class Drawing(NamedTuple):
@@ -83,10 +61,10 @@ def stacked_chart(drawing: Drawing) -> Chart:
         {
             "y": _rows(drawing, _CLOSE),
             "x": _length(drawing, stack="zero"),
-            "order": quantitative("part"),
-            "tooltip": [*_told(drawing, "part"), shown("share", f"share of {drawing.of}")],
+            "order": vega.quantitative("part"),
+            "tooltip": [*_told(drawing, "part"), vega.shown("share", f"share of {drawing.of}")],
         },
-        [{"joinaggregate": [total], "groupby": ["row"]}, *calculated({"share": share})],
+        [{"joinaggregate": [total], "groupby": ["row"]}, *vega.calculated({"share": share})],
     )
 
 
@@ -99,16 +77,16 @@ def grouped_chart(drawing: Drawing) -> Chart:
         {
             "y": _rows(drawing, _APART),
             "x": _length(drawing, stack=None),
-            "yOffset": ordinal("part", {"scale": {"domain": places}}),
+            "yOffset": vega.ordinal("part", {"scale": {"domain": places}}),
             "tooltip": _told(drawing, "run"),
         },
     )
 
 
-def _rows(drawing: Drawing, padding: float) -> Spec:
+def _rows(drawing: Drawing, padding: float) -> vega.Spec:
     """All rows with their names, including those without length."""
     count = len(drawing.bars.names)
-    names: Spec = {
+    names: vega.Spec = {
         "title": None,
         "labelExpr": f"{_SHORT}[datum.value]",
         "labelFontSize": 11 if count <= _TALL else 9.5,
@@ -116,63 +94,67 @@ def _rows(drawing: Drawing, padding: float) -> Spec:
         "ticks": False,
         "domain": False,
     }
-    scale: Spec = {"domain": list(range(count)), "paddingInner": padding, "paddingOuter": 0.1}
-    return ordinal("row", {"axis": names, "scale": scale})
+    scale: vega.Spec = {"domain": list(range(count)), "paddingInner": padding, "paddingOuter": 0.1}
+    return vega.ordinal("row", {"axis": names, "scale": scale})
 
 
-def _length(drawing: Drawing, stack: Literal["zero"] | None) -> Spec:
+def _length(drawing: Drawing, stack: Literal["zero"] | None) -> vega.Spec:
     """The axis is above tall charts, since they begin at the top."""
     tall = len(drawing.bars.names) > _TALL
-    scale = axis(drawing.quantity, drawing.unit, "top" if tall else "bottom")
-    return quantitative("value", {"stack": stack, "axis": scale})
+    scale = vega.axis(drawing.quantity, drawing.unit, "top" if tall else "bottom")
+    return vega.quantitative("value", {"stack": stack, "axis": scale})
 
 
-def _told(drawing: Drawing, part: str) -> list[Spec]:
-    return [shown("name", drawing.of), shown("label", part), shown("text", drawing.quantity)]
+def _told(drawing: Drawing, part: str) -> list[vega.Spec]:
+    return [
+        vega.shown("name", drawing.of),
+        vega.shown("label", part),
+        vega.shown("text", drawing.quantity),
+    ]
 
 
 def _finished(
-    drawing: Drawing, step: float, encoding: Spec, transform: Sequence[Spec] = ()
+    drawing: Drawing, step: float, encoding: vega.Spec, transform: Sequence[vega.Spec] = ()
 ) -> Chart:
     """The bars with these channels; ``step`` is the distance between rows, in pixels."""
-    labels, names = _labels(drawing.bars), [plain(name) for name in drawing.bars.names]
-    chart: Spec = {
+    labels, names = _labels(drawing.bars), [vega.plain(name) for name in drawing.bars.names]
+    chart: vega.Spec = {
         **_bars(drawing, labels, encoding, transform),
         "params": [
-            parameter(DARK, value=False),
-            parameter(_NAMES, names),
-            parameter(_SHORT, [shortened(name) for name in names]),
-            parameter(_PARTS, labels),
-            picked("label"),
+            vega.parameter(vega.DARK, value=False),
+            vega.parameter(_NAMES, names),
+            vega.parameter(_SHORT, [shortened(name) for name in names]),
+            vega.parameter(_PARTS, labels),
+            vega.picked("label"),
         ],
         "height": step * len(names),  # a step gives a warning together with "container"
         "description": drawing.summary,
     }
-    longest = letters(labels, map(shortened, drawing.bars.names))
+    longest = vega.letters(labels, map(shortened, drawing.bars.names))
     return Chart(
         name=drawing.name,
         title=drawing.title,
         summary=drawing.summary,
-        spec=spec_text(chart, {_DATA: list(_data(drawing.bars))}, longest),
+        spec=vega.spec_text(chart, {_DATA: list(_data(drawing.bars))}, longest),
     )
 
 
 def _bars(
-    drawing: Drawing, labels: Sequence[str], encoding: Spec, transform: Sequence[Spec]
-) -> Spec:
+    drawing: Drawing, labels: Sequence[str], encoding: vega.Spec, transform: Sequence[vega.Spec]
+) -> vega.Spec:
     """The bars in the colours of their parts."""
-    scale = scale_of(labels, [part.look for part in drawing.bars.parts])
-    return unit_view(
+    scale = vega.scale_of(labels, [part.look for part in drawing.bars.parts])
+    return vega.unit_view(
         _DATA,
         {"type": "bar"},
         {
             **encoding,
-            "color": nominal("label", {"scale": scale, "legend": legend()}),
-            "opacity": faded(),
-            "description": described(),
+            "color": vega.nominal("label", {"scale": scale, "legend": vega.legend()}),
+            "opacity": vega.faded(),
+            "description": vega.described(),
         },
         [
-            *calculated(
+            *vega.calculated(
                 {
                     "name": f"{_NAMES}[datum.row]",
                     "label": f"{_PARTS}[datum.part]",
@@ -185,7 +167,7 @@ def _bars(
     )
 
 
-def _data(bars: Bars) -> Iterator[Row]:
+def _data(bars: Bars) -> Iterator[vega.Row]:
     """The bars as a table: row, part, length."""
     for number, part in enumerate(bars.parts):
         for row, value in enumerate(part.values):
@@ -201,7 +183,7 @@ def _step(drawing: Drawing) -> float:
 
 def _labels(bars: Bars) -> list[str]:
     """The labels of parts, numbered if several would be equal."""
-    found = [plain(part.label) for part in bars.parts]
+    found = [vega.plain(part.label) for part in bars.parts]
     return [
         f"{label} ({i + 1})" if found.count(label) > 1 else label for i, label in enumerate(found)
     ]

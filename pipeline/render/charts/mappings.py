@@ -12,36 +12,9 @@ from nestmap.model import CostModelEvaluation, EvaluationBatch, front_rows
 from nestmap.pipeline.analysis.network.scatter import Cloud, Floats, clouds, equal_costs, is_wide
 from nestmap.pipeline.format.numbers import cycles_unit, energy_unit
 from nestmap.pipeline.format.palette import CANDIDATES, Look
+from nestmap.pipeline.render.charts import vega_spec as vega
 from nestmap.pipeline.render.charts.alt_text import mappings_text
 from nestmap.pipeline.render.charts.chart import Chart
-from nestmap.pipeline.render.charts.vega_spec import (
-    DARK,
-    INK,
-    OUTLINED,
-    Row,
-    Spec,
-    calculated,
-    cost_axis,
-    cost_scale,
-    described,
-    either,
-    exact,
-    faded,
-    in_main_view,
-    legend,
-    letters,
-    main_view,
-    nominal,
-    parameter,
-    picked,
-    plain,
-    quantitative,
-    scale_of,
-    shown,
-    spec_text,
-    unit_view,
-    zoom,
-)
 
 MOST_POINTS: Final = 2000
 """The maximum number of points drawn; of more points, one in each cell of a grid."""
@@ -60,7 +33,7 @@ _STAR: Final = (
 _MAPPINGS: Final = "mappings"
 _FRONT: Final = "front"
 _LABELS: Final = "labels"
-_TOLD: Final = (shown("energy"), shown("latency"))
+_TOLD: Final = (vega.shown("energy"), vega.shown("latency"))
 
 Rows = npt.NDArray[np.intp]
 
@@ -118,7 +91,7 @@ def clouds_chart(
     }
     labels = _labels(found)
     chart = _chart(costs, labels, starred=chosen is not None)
-    text = spec_text({**chart, "description": summary}, data, letters(labels))
+    text = vega.spec_text({**chart, "description": summary}, data, vega.letters(labels))
     return Chart(name=name, title=title, summary=summary, spec=text)
 
 
@@ -148,101 +121,113 @@ def _cells(values: Floats) -> Rows:
     return np.minimum(places, _CELLS - 1).astype(np.intp)
 
 
-def _points(costs: _Costs, drawn: _Shown) -> Iterator[Row]:
+def _points(costs: _Costs, drawn: _Shown) -> Iterator[vega.Row]:
     for row, count in zip(drawn.rows, drawn.counts, strict=True):
         cloud = min(int(costs.cloud[row]), _MOST_COLORS)
         yield {**_place(costs, row), "cloud": cloud, "count": int(count)}
 
 
-def _place(costs: _Costs, row: np.intp) -> Row:
+def _place(costs: _Costs, row: np.intp) -> vega.Row:
     return {"x": float(costs.latency[row]), "y": float(costs.energy[row])}
 
 
-def _star(chosen: CostModelEvaluation | None) -> Iterator[Row]:
+def _star(chosen: CostModelEvaluation | None) -> Iterator[vega.Row]:
     if chosen is not None:
         yield {"x": float(chosen.latency), "y": chosen.energy, "kind": CHOSEN}
 
 
 def _labels(found: Sequence[Cloud]) -> list[str]:
     """The spatial mappings with a colour of their own, and the number of others."""
-    labels = [plain(cloud.name) or "none" for cloud in found[:_MOST_COLORS]]
+    labels = [vega.plain(cloud.name) or "none" for cloud in found[:_MOST_COLORS]]
     more = len(found) - _MOST_COLORS
     return [*labels, f"{more} more spatial mappings"] if more > 0 else labels
 
 
-def _chart(costs: _Costs, labels: Sequence[str], *, starred: bool) -> Spec:
+def _chart(costs: _Costs, labels: Sequence[str], *, starred: bool) -> vega.Spec:
     """Mappings, the front above them, and the chosen one on it."""
     place = cost_axes(costs.latency, costs.energy)
-    line: Spec = {"interpolate": "step-after", "clip": True, "style": INK, "strokeWidth": 1.2}
-    only: Spec = {"filter": f"datum.kind === '{FRONT}'"}
-    front = unit_view(_FRONT, {"type": "line", **line, "aria": False}, place, [only])
-    constants = (parameter(DARK, value=False), parameter(_LABELS, labels))
+    line: vega.Spec = {
+        "interpolate": "step-after",
+        "clip": True,
+        "style": vega.INK,
+        "strokeWidth": 1.2,
+    }
+    only: vega.Spec = {"filter": f"datum.kind === '{FRONT}'"}
+    front = vega.unit_view(_FRONT, {"type": "line", **line, "aria": False}, place, [only])
+    constants = (vega.parameter(vega.DARK, value=False), vega.parameter(_LABELS, labels))
     return {
-        "layer": [main_view(_cloud(labels, place)), front, _front(place, starred=starred)],
-        "params": [*in_main_view(picked("label"), zoom()), *constants],
+        "layer": [vega.main_view(_cloud(labels, place)), front, _front(place, starred=starred)],
+        "params": [*vega.in_main_view(vega.picked("label"), vega.zoom()), *constants],
         "height": _HEIGHT,
     }
 
 
-def _cloud(labels: Sequence[str], place: Spec) -> Spec:
+def _cloud(labels: Sequence[str], place: vega.Spec) -> vega.Spec:
     looks = [Look(CANDIDATES[i]) if i < _MOST_COLORS else _OTHERS for i in range(len(labels))]
-    return unit_view(
+    return vega.unit_view(
         _MAPPINGS,
         {"type": "point", "filled": True, "clip": True, "size": 22},
         {
             **place,
-            "color": nominal("label", {"scale": scale_of(labels, looks), "legend": legend()}),
-            "opacity": faded(0.6),
-            "description": described(),
+            "color": vega.nominal(
+                "label", {"scale": vega.scale_of(labels, looks), "legend": vega.legend()}
+            ),
+            "opacity": vega.faded(0.6),
+            "description": vega.described(),
             "tooltip": [
-                shown("label", "spatial mapping"),
+                vega.shown("label", "spatial mapping"),
                 *_TOLD,
-                shown("count", "mappings it stands for"),
+                vega.shown("count", "mappings it stands for"),
             ],
         },
         _calculated({"label": f"{_LABELS}[datum.cloud]", "kind": "'mapping'"}),
     )
 
 
-def _front(place: Spec, *, starred: bool) -> Spec:
+def _front(place: vega.Spec, *, starred: bool) -> vega.Spec:
     """The front, and the chosen mapping as a star."""
     kinds = [FRONT, CHOSEN] if starred else [FRONT]
-    return unit_view(
+    return vega.unit_view(
         _FRONT,
-        {"type": "point", "filled": True, "clip": True, "style": OUTLINED, "opacity": 1},
+        {"type": "point", "filled": True, "clip": True, "style": vega.OUTLINED, "opacity": 1},
         {
             **place,
             "shape": starred_shape(kinds),
-            "size": either(f"datum.kind === '{CHOSEN}'", 320, 50),
+            "size": vega.either(f"datum.kind === '{CHOSEN}'", 320, 50),
             "color": {"value": "#ffffff"},
-            "description": described(),
-            "tooltip": [shown("kind", "mapping"), *_TOLD],
+            "description": vega.described(),
+            "tooltip": [vega.shown("kind", "mapping"), *_TOLD],
         },
         _calculated({}),
     )
 
 
-def _calculated(more: Mapping[str, str]) -> list[Spec]:
+def _calculated(more: Mapping[str, str]) -> list[vega.Spec]:
     """The texts of the costs, which tooltips and screen readers tell."""
-    costs = calculated({"energy": exact("y", "pJ"), "latency": exact("x", "cycles"), **more})
+    costs = vega.calculated(
+        {"energy": vega.exact("y", "pJ"), "latency": vega.exact("x", "cycles"), **more}
+    )
     return [
         *costs,
-        *calculated({"aria": "datum.kind + ': ' + datum.energy + ', ' + datum.latency"}),
+        *vega.calculated({"aria": "datum.kind + ': ' + datum.energy + ', ' + datum.latency"}),
     ]
 
 
-def starred_shape(kinds: Sequence[str]) -> Spec:
+def starred_shape(kinds: Sequence[str]) -> vega.Spec:
     """Circles for the first kind of marks, a star for the second one, if any."""
-    scale: Spec = {"domain": kinds, "range": ["circle", _STAR][: len(kinds)]}
-    below: Spec = {"title": None, "orient": "bottom", "direction": "horizontal"}
-    return nominal("kind", {"scale": scale, "legend": below})
+    scale: vega.Spec = {"domain": kinds, "range": ["circle", _STAR][: len(kinds)]}
+    below: vega.Spec = {"title": None, "orient": "bottom", "direction": "horizontal"}
+    return vega.nominal("kind", {"scale": scale, "legend": below})
 
 
-def cost_axes(latency: Floats, energy: Floats) -> Spec:
+def cost_axes(latency: Floats, energy: Floats) -> vega.Spec:
     """The channels of marks at their energy (pJ) over their latency (cycles)."""
     across, up = cycles_unit(float(latency.max())), energy_unit(float(energy.max()))
-    x, y = cost_axis(latency)("Latency", across, "bottom"), cost_axis(energy)("Energy", up, "left")
+    x, y = (
+        vega.cost_axis(latency)("Latency", across, "bottom"),
+        vega.cost_axis(energy)("Energy", up, "left"),
+    )
     return {
-        "x": quantitative("x", {"scale": cost_scale(latency), "axis": x}),
-        "y": quantitative("y", {"scale": cost_scale(energy), "axis": y}),
+        "x": vega.quantitative("x", {"scale": vega.cost_scale(latency), "axis": x}),
+        "y": vega.quantitative("y", {"scale": vega.cost_scale(energy), "axis": y}),
     }

@@ -11,35 +11,9 @@ from nestmap.pipeline.analysis.network.roofline import Ceiling, Point, ceilings,
 from nestmap.pipeline.analysis.network.stacked_bars import cmes_of, memory_looks
 from nestmap.pipeline.format.numbers import Unit
 from nestmap.pipeline.format.palette import Look
+from nestmap.pipeline.render.charts import vega_spec as vega
 from nestmap.pipeline.render.charts.alt_text import ceiling_text, roofline_text
 from nestmap.pipeline.render.charts.chart import Chart
-from nestmap.pipeline.render.charts.vega_spec import (
-    DARK,
-    INK,
-    Data,
-    Row,
-    Spec,
-    calculated,
-    described,
-    either,
-    exact,
-    faded,
-    in_main_view,
-    legend,
-    letters,
-    log_axis,
-    main_view,
-    nominal,
-    parameter,
-    picked,
-    plain,
-    quantitative,
-    scale_of,
-    shown,
-    spec_text,
-    unit_view,
-    zoom,
-)
 
 _HEIGHT: Final = 420
 _ROOM: Final = 2.5
@@ -77,7 +51,7 @@ def roofline_chart(evaluation: NetworkEvaluation, accelerator: Accelerator) -> C
     x, y = _spans(every, highest)
     colors = _Colors(list(labels.values()), [looks[name] for name in labels])
     summary, text = roofline_text(every, highest), _peak_text(highest)
-    data: Data = {
+    data: vega.Data = {
         "peak": [
             {"x": end, "y": highest, "ceiling": text, "name": text if end == x.high else ""}
             for end in x
@@ -85,8 +59,8 @@ def roofline_chart(evaluation: NetworkEvaluation, accelerator: Accelerator) -> C
         "ceilings": [row for each in found for row in _ceiling(x, each, labels[each.memory])],
         "points": [_point(each, labels[each.memory], times[each.layer]) for each in every],
     }
-    chart: Spec = {**_chart(x, y, colors), "description": summary}
-    spec = spec_text(chart, data, letters(colors.labels))
+    chart: vega.Spec = {**_chart(x, y, colors), "description": summary}
+    spec = vega.spec_text(chart, data, vega.letters(colors.labels))
     return Chart(name="roofline", title="Roofline of the layers", summary=summary, spec=spec)
 
 
@@ -105,13 +79,13 @@ def _spans(every: Sequence[Point], highest: float) -> tuple[_Span, _Span]:
     return _Span(low / _ROOM, high * _ROOM), _Span(lowest / _ROOM, highest * 2)
 
 
-def _ceiling(x: _Span, ceiling: Ceiling, label: str) -> list[Row]:
+def _ceiling(x: _Span, ceiling: Ceiling, label: str) -> list[vega.Row]:
     return [{"x": end, "y": end * ceiling.width, "ceiling": label} for end in x]
 
 
-def _point(point: Point, label: str, times: int) -> Row:
+def _point(point: Point, label: str, times: int) -> vega.Row:
     return {
-        "layer": plain(point.layer),
+        "layer": vega.plain(point.layer),
         "ceiling": label,
         "x": point.intensity,
         "y": point.performance,
@@ -121,69 +95,81 @@ def _point(point: Point, label: str, times: int) -> Row:
     }
 
 
-def _chart(x: _Span, y: _Span, colors: _Colors) -> Spec:
+def _chart(x: _Span, y: _Span, colors: _Colors) -> vega.Spec:
     """Lines and points on the same scales; an item clicked in the legend is highlighted."""
-    place: Spec = {
-        "x": _scaled("x", x, log_axis("Operational intensity", _INTENSITY, "bottom")),
-        "y": _scaled("y", y, log_axis("Performance", _PERFORMANCE, "left")),
+    place: vega.Spec = {
+        "x": _scaled("x", x, vega.log_axis("Operational intensity", _INTENSITY, "bottom")),
+        "y": _scaled("y", y, vega.log_axis("Performance", _PERFORMANCE, "left")),
     }
-    color = nominal("ceiling", {"scale": scale_of(*colors), "legend": legend()})
-    ceiling: Spec = {**place, "tooltip": shown("ceiling")}
-    lines: Spec = {**ceiling, "stroke": color, "opacity": faded()}
+    color = vega.nominal("ceiling", {"scale": vega.scale_of(*colors), "legend": vega.legend()})
+    ceiling: vega.Spec = {**place, "tooltip": vega.shown("ceiling")}
+    lines: vega.Spec = {**ceiling, "stroke": color, "opacity": vega.faded()}
     return {
         "layer": [
-            unit_view("peak", _line(INK), ceiling),
+            vega.unit_view("peak", _line(vega.INK), ceiling),
             _peak_name(place),
-            unit_view("ceilings", _line(""), lines),
-            main_view(_marks(place, color)),
+            vega.unit_view("ceilings", _line(""), lines),
+            vega.main_view(_marks(place, color)),
         ],
-        "params": [*in_main_view(picked("ceiling"), zoom()), parameter(DARK, value=False)],
+        "params": [
+            *vega.in_main_view(vega.picked("ceiling"), vega.zoom()),
+            vega.parameter(vega.DARK, value=False),
+        ],
         "height": _HEIGHT,
     }
 
 
-def _scaled(field: str, span: _Span, axis: Spec) -> Spec:
-    scale: Spec = {"type": "log", "domain": list(span), "nice": False}
-    return quantitative(field, {"scale": scale, "axis": axis})
+def _scaled(field: str, span: _Span, axis: vega.Spec) -> vega.Spec:
+    scale: vega.Spec = {"type": "log", "domain": list(span), "nice": False}
+    return vega.quantitative(field, {"scale": scale, "axis": axis})
 
 
-def _peak_name(place: Spec) -> Spec:
+def _peak_name(place: vega.Spec) -> vega.Spec:
     """The name of the array's line, at its right end."""
-    mark: Spec = {"type": "text", "align": "right", "dx": -4, "dy": -7, "aria": False, "style": INK}
-    return unit_view("peak", {**mark, "strokeWidth": 0}, {**place, "text": nominal("name")})
+    mark: vega.Spec = {
+        "type": "text",
+        "align": "right",
+        "dx": -4,
+        "dy": -7,
+        "aria": False,
+        "style": vega.INK,
+    }
+    return vega.unit_view(
+        "peak", {**mark, "strokeWidth": 0}, {**place, "text": vega.nominal("name")}
+    )
 
 
-def _line(style: str) -> Spec:
+def _line(style: str) -> vega.Spec:
     return {"type": "line", "clip": True, "strokeWidth": 2, "style": style, "aria": False}
 
 
-def _marks(place: Spec, color: Spec) -> Spec:
+def _marks(place: vega.Spec, color: vega.Spec) -> vega.Spec:
     """The points."""
-    return unit_view(
+    return vega.unit_view(
         "points",
         {"type": "point", "clip": True},
         {
             **place,
             "stroke": color,
             "fill": color,
-            "fillOpacity": either("datum.binding", 0.9, 0),
-            "size": either("datum.binding", 80, 25),
-            "opacity": faded(),
-            "description": described(),
+            "fillOpacity": vega.either("datum.binding", 0.9, 0),
+            "size": vega.either("datum.binding", 80, 25),
+            "opacity": vega.faded(),
+            "description": vega.described(),
             "tooltip": [
-                shown("layer"),
-                shown("times", "layers of this kind"),
-                shown("ceiling", "memory"),
-                shown("intensity", "operational intensity"),
-                shown("achieved", "performance"),
-                shown("latency", "latency of all of its kind"),
+                vega.shown("layer"),
+                vega.shown("times", "layers of this kind"),
+                vega.shown("ceiling", "memory"),
+                vega.shown("intensity", "operational intensity"),
+                vega.shown("achieved", "performance"),
+                vega.shown("latency", "latency of all of its kind"),
             ],
         },
-        calculated(
+        vega.calculated(
             {
-                "intensity": exact("x", "MAC/byte"),
-                "achieved": exact("y", "MAC/cycle"),
-                "latency": exact("cycles", "cycles"),
+                "intensity": vega.exact("x", "MAC/byte"),
+                "achieved": vega.exact("y", "MAC/cycle"),
+                "latency": vega.exact("cycles", "cycles"),
                 "aria": "datum.layer + ' at ' + datum.ceiling + ': ' + datum.intensity + ', ' + "
                 "datum.achieved",
             }

@@ -16,29 +16,8 @@ from nestmap.pipeline.analysis.sweep.parallel_axes import ParallelAxis, parallel
 from nestmap.pipeline.format.mappings import shortened
 from nestmap.pipeline.format.numbers import count
 from nestmap.pipeline.format.palette import RAMP, SERIES, Look
+from nestmap.pipeline.render.charts import vega_spec as vega
 from nestmap.pipeline.render.charts.chart import Chart
-from nestmap.pipeline.render.charts.vega_spec import (
-    DARK,
-    INK,
-    Row,
-    Side,
-    Spec,
-    calculated,
-    cost_axis,
-    cost_scale,
-    described,
-    either,
-    letters,
-    nominal,
-    ordinal,
-    parameter,
-    plain,
-    quantitative,
-    scale_of,
-    shown,
-    spec_text,
-    unit_view,
-)
 
 MOST_POINTS: Final = 2000
 MOST_LINES: Final = 300
@@ -60,7 +39,7 @@ LOOKS: Final = (Look(SERIES), Look(RAMP[4]))
 _HEIGHT: Final = 360
 _IS_CHOSEN: Final = f"length({CHOSEN}) == 0 || indexof({CHOSEN}, datum.design) >= 0"
 _IS_BEST: Final = f"datum.kind === '{FRONT}'"
-_TOLD: Final = (shown("design"), shown("told", "parameters"), shown("figures"))
+_TOLD: Final = (vega.shown("design"), vega.shown("told", "parameters"), vega.shown("figures"))
 _ARIA: Final = "datum.kind + ', design ' + datum.design + ': ' + datum.told + '; ' + datum.figures"
 
 
@@ -83,25 +62,29 @@ def _front_chart(view: DesignsView) -> Chart:
     """The designs as points."""
     up, across = view.objectives[:2]
     places = _drawn(view, MOST_POINTS)
-    marks = unit_view(
+    marks = vega.unit_view(
         _DESIGNS,
         {"type": "point", "filled": True, "clip": True},
         {
-            "x": quantitative(
-                "x", {"scale": cost_scale(across.values), "axis": _axis(across, "bottom")}
+            "x": vega.quantitative(
+                "x", {"scale": vega.cost_scale(across.values), "axis": _axis(across, "bottom")}
             ),
-            "y": quantitative("y", {"scale": cost_scale(up.values), "axis": _axis(up, "left")}),
-            "size": either(_IS_BEST, 55, 18),
+            "y": vega.quantitative(
+                "y", {"scale": vega.cost_scale(up.values), "axis": _axis(up, "left")}
+            ),
+            "size": vega.either(_IS_BEST, 55, 18),
             **_looks(0.8),
         },
-        calculated({"aria": _ARIA}),
+        vega.calculated({"aria": _ARIA}),
     )
     title = f"{labelled(up).label} over {labelled(across).label}"
     summary = _summary(view, up, len(places))
     rows = [
         {**_design(view, n), "x": float(across.values[n]), "y": float(up.values[n])} for n in places
     ]
-    text = spec_text({**marks, **_frame(summary)}, {_DESIGNS: rows}, letters((FRONT, DOMINATED)))
+    text = vega.spec_text(
+        {**marks, **_frame(summary)}, {_DESIGNS: rows}, vega.letters((FRONT, DOMINATED))
+    )
     return Chart(name="designs", title=title, summary=summary, spec=text)
 
 
@@ -110,22 +93,25 @@ def _parallel_chart(view: DesignsView) -> Chart:
     every = parallel_axes(view)
     places = _drawn(view, MOST_LINES)
     drawn = "" if len(places) == len(view) else f" of {count(len(view))}"
-    axes = ", ".join(plain(x.label) for x in every)
+    axes = ", ".join(vega.plain(x.label) for x in every)
     summary = f"A line for each of {count(len(places))}{drawn} designs over {axes}."
     data = {
         _DESIGNS: [_design(view, n) for n in places],
         _PLACES: list(_heights(view, every, places)),
         _TICKS: list(_marks(every)),
     }
-    names = parameter(_NAMES, [shortened(plain(x.label), 26) for x in every])
-    chart: Spec = {"layer": [_lines(len(every)), *_ticks(len(every))], **_frame(summary, names)}
-    text = spec_text(chart, data, letters((FRONT, DOMINATED)))
+    names = vega.parameter(_NAMES, [shortened(vega.plain(x.label), 26) for x in every])
+    chart: vega.Spec = {
+        "layer": [_lines(len(every)), *_ticks(len(every))],
+        **_frame(summary, names),
+    }
+    text = vega.spec_text(chart, data, vega.letters((FRONT, DOMINATED)))
     return Chart(name="parallel", title="Parallel coordinates", summary=summary, spec=text)
 
 
-def _frame(summary: str, *constants: Spec) -> Spec:
+def _frame(summary: str, *constants: vega.Spec) -> vega.Spec:
     """What both charts state besides their marks."""
-    params = [parameter(DARK, value=False), parameter(CHOSEN, []), *constants]
+    params = [vega.parameter(vega.DARK, value=False), vega.parameter(CHOSEN, []), *constants]
     return {"params": params, "height": _HEIGHT, "description": summary}
 
 
@@ -136,14 +122,14 @@ def _drawn(view: DesignsView, most: int) -> list[int]:
     return [*dominated, *front]
 
 
-def _design(view: DesignsView, place: int) -> Row:
+def _design(view: DesignsView, place: int) -> vega.Row:
     """What a chart tells of a design."""
     parameters = (f"{x.name}={x.labels[x.places[place]]}" for x in view.parameters)
     figures = (_figure(x, place) for x in view.objectives)
     return {
         "design": view.numbers[place],
         "kind": FRONT if view.on_front[place] else DOMINATED,
-        "told": plain(", ".join(parameters)),
+        "told": vega.plain(", ".join(parameters)),
         "figures": ", ".join(figures),
     }
 
@@ -155,76 +141,82 @@ def _figure(column: ObjectiveColumn, place: int) -> str:
 
 def _heights(
     view: DesignsView, every: Sequence[ParallelAxis], places: Sequence[int]
-) -> Iterator[Row]:
+) -> Iterator[vega.Row]:
     for place in places:
         for n, one in enumerate(every):
             height = round(float(one.heights[place]), 5)
             yield {"design": view.numbers[place], "axis": n, "height": height}
 
 
-def _marks(every: Sequence[ParallelAxis]) -> Iterator[Row]:
+def _marks(every: Sequence[ParallelAxis]) -> Iterator[vega.Row]:
     for n, one in enumerate(every):
         for height, text in one.ticks:
-            yield {"axis": n, "height": height, "text": shortened(plain(text), 14)}
+            yield {"axis": n, "height": height, "text": shortened(vega.plain(text), 14)}
 
 
-def _lines(axes: int) -> Spec:
-    told: Spec = {
+def _lines(axes: int) -> vega.Spec:
+    told: vega.Spec = {
         "data": {"name": _DESIGNS},
         "key": "design",
         "fields": ["kind", "told", "figures"],
     }
-    return unit_view(
+    return vega.unit_view(
         _PLACES,
         {"type": "line", "clip": True},
         {
             **_place(axes),
-            "detail": nominal("design"),
-            "strokeWidth": either(_IS_BEST, 1.8, 0.7),
+            "detail": vega.nominal("design"),
+            "strokeWidth": vega.either(_IS_BEST, 1.8, 0.7),
             **_looks(0.7),
         },
-        [{"lookup": "design", "from": told}, *calculated({"aria": _ARIA})],
+        [{"lookup": "design", "from": told}, *vega.calculated({"aria": _ARIA})],
     )
 
 
-def _place(axes: int) -> Spec:
+def _place(axes: int) -> vega.Spec:
     """The axes side by side, with their names below."""
-    named: Spec = {
+    named: vega.Spec = {
         "title": None, "labelExpr": f"{_NAMES}[datum.value]", "labelAngle": 0,
         "labelOverlap": False, "labelPadding": 10, "grid": True, "ticks": False, "domain": False,
     }  # fmt: skip
-    scale: Spec = {"domain": list(range(axes)), "padding": 0.4}
+    scale: vega.Spec = {"domain": list(range(axes)), "padding": 0.4}
     return {
-        "x": ordinal("axis", {"axis": named, "scale": scale}),
-        "y": quantitative("height", {"axis": None}),
+        "x": vega.ordinal("axis", {"axis": named, "scale": scale}),
+        "y": vega.quantitative("height", {"axis": None}),
     }
 
 
-def _ticks(axes: int) -> Iterator[Spec]:
+def _ticks(axes: int) -> Iterator[vega.Spec]:
     """The values at the axes."""
-    drawn: Spec = {"style": INK, "aria": False}
-    dots: Spec = {"type": "point", "filled": True, "size": 8, "opacity": 1, **drawn}
-    texts: Spec = {"type": "text", "align": "right", "dx": -5, "fontSize": 10, "strokeWidth": 0}
-    yield unit_view(_TICKS, dots, _place(axes))
-    yield unit_view(_TICKS, {**texts, **drawn}, {**_place(axes), "text": nominal("text")})
+    drawn: vega.Spec = {"style": vega.INK, "aria": False}
+    dots: vega.Spec = {"type": "point", "filled": True, "size": 8, "opacity": 1, **drawn}
+    texts: vega.Spec = {
+        "type": "text",
+        "align": "right",
+        "dx": -5,
+        "fontSize": 10,
+        "strokeWidth": 0,
+    }
+    yield vega.unit_view(_TICKS, dots, _place(axes))
+    yield vega.unit_view(_TICKS, {**texts, **drawn}, {**_place(axes), "text": vega.nominal("text")})
 
 
-def _looks(opacity: float) -> Spec:
+def _looks(opacity: float) -> vega.Spec:
     """Colours, tooltips and descriptions; once designs were clicked, the others fade."""
-    above: Spec = {"title": None, "orient": "top", "direction": "horizontal"}
-    symbols: Spec = {**above, "symbolOpacity": 1, "symbolStrokeWidth": 2}
-    scale = scale_of((DOMINATED, FRONT), LOOKS)
+    above: vega.Spec = {"title": None, "orient": "top", "direction": "horizontal"}
+    symbols: vega.Spec = {**above, "symbolOpacity": 1, "symbolStrokeWidth": 2}
+    scale = vega.scale_of((DOMINATED, FRONT), LOOKS)
     return {
-        "color": nominal("kind", {"scale": scale, "legend": symbols}),
-        "opacity": either(_IS_CHOSEN, opacity, 0.08),
+        "color": vega.nominal("kind", {"scale": scale, "legend": symbols}),
+        "opacity": vega.either(_IS_CHOSEN, opacity, 0.08),
         "tooltip": _TOLD,
-        "description": described(),
+        "description": vega.described(),
     }
 
 
-def _axis(column: ObjectiveColumn, side: Side) -> Spec:
+def _axis(column: ObjectiveColumn, side: vega.Side) -> vega.Spec:
     label, unit = labelled(column)
-    return {**cost_axis(column.values)(label, unit, side), "title": label}
+    return {**vega.cost_axis(column.values)(label, unit, side), "title": label}
 
 
 def _summary(view: DesignsView, column: ObjectiveColumn, drawn: int) -> str:

@@ -21,27 +21,10 @@ from nestmap.pipeline.analysis.sweep.parallel_axes import shown_ticks
 from nestmap.pipeline.format.mappings import shortened
 from nestmap.pipeline.format.numbers import PERCENT, count
 from nestmap.pipeline.format.palette import run_look
+from nestmap.pipeline.render.charts import vega_spec as vega
 from nestmap.pipeline.render.charts.bars import Drawing, Exact, grouped_chart
 from nestmap.pipeline.render.charts.chart import WIDTH, Chart
 from nestmap.pipeline.render.charts.sweep import DOMINATED, FRONT, LOOKS
-from nestmap.pipeline.render.charts.vega_spec import (
-    DARK,
-    INK,
-    Row,
-    Spec,
-    cost_axis,
-    cost_scale,
-    either,
-    legend,
-    letters,
-    nominal,
-    parameter,
-    plain,
-    quantitative,
-    scale_of,
-    spec_text,
-    unit_view,
-)
 
 MOST_POINTS: Final = 500
 """The largest number of dominated designs in a panel."""
@@ -77,7 +60,7 @@ def importance_chart(view: DesignsView) -> Chart:
         Drawing(
             name="importance",
             title=f"Importance of parameters for {best}",
-            summary=f"Most important: {plain(bars.names[0])}.",
+            summary=f"Most important: {vega.plain(bars.names[0])}.",
             of="parameter",
             quantity="Importance",
             unit=PERCENT,
@@ -104,30 +87,30 @@ def parameters_chart(view: DesignsView) -> Chart:
     if not view.parameters:
         found = "no parameter that differs between the designs"
         raise InputError(f"parameters of {view.name}", found, "one or more")
-    data: dict[str, list[Row]] = {}
-    rows: list[Spec] = []
+    data: dict[str, list[vega.Row]] = {}
+    rows: list[vega.Spec] = []
     for n, objective in enumerate(view.objectives):
-        panels: list[Spec] = []
+        panels: list[vega.Spec] = []
         for place, column in enumerate(view.parameters):
             name = f"panel-{n}-{place}"
             data[name] = list(_points(view, column, objective))
             data[f"{name}-lowest"] = list(_lowest(column, objective))
             panels.append(_panel(name, view, column, objective))
         rows.append({"concat": panels, "columns": _IN_A_ROW})
-    names = ", ".join(plain(x.name) for x in view.parameters)
+    names = ", ".join(vega.plain(x.name) for x in view.parameters)
     summary = f"{count(len(view))} designs by their objectives, over {names}."
-    chart: Spec = {
+    chart: vega.Spec = {
         "vconcat": rows,
-        "params": [parameter(DARK, value=False)],
+        "params": [vega.parameter(vega.DARK, value=False)],
         "description": summary,
     }
-    text = spec_text(chart, data, letters((FRONT, DOMINATED)))
+    text = vega.spec_text(chart, data, vega.letters((FRONT, DOMINATED)))
     return Chart(name="parameters", title="Objectives by parameter", summary=summary, spec=text)
 
 
 def _points(
     view: DesignsView, column: ParameterColumn, objective: ObjectiveColumn
-) -> Iterator[Row]:
+) -> Iterator[vega.Row]:
     """The designs of a panel, the front last: above the others."""
     dominated: list[int] = dominated_shown(view, MOST_POINTS).places.tolist()
     front: list[int] = view.front_places.tolist()
@@ -136,51 +119,53 @@ def _points(
         yield {"x": int(column.places[n]), "y": float(objective.values[n]), "kind": kind}
 
 
-def _lowest(column: ParameterColumn, objective: ObjectiveColumn) -> Iterator[Row]:
+def _lowest(column: ParameterColumn, objective: ObjectiveColumn) -> Iterator[vega.Row]:
     for x in range(len(column.values)):
         yield {"x": x, "y": float(objective.values[column.places == x].min())}
 
 
 def _panel(
     name: str, view: DesignsView, column: ParameterColumn, objective: ObjectiveColumn
-) -> Spec:
+) -> vega.Spec:
     across = min(_IN_A_ROW, len(view.parameters))
     label, unit = labelled(objective)
     # of one panel among several no expression knows the height, from which ticks are counted
-    axis: Spec = {
-        **cost_axis(objective.values)(label, unit, "left"),
+    axis: vega.Spec = {
+        **vega.cost_axis(objective.values)(label, unit, "left"),
         "title": label,
         "tickCount": 4,
     }
-    place: Spec = {
+    place: vega.Spec = {
         "x": _values(column, across),
-        "y": quantitative("y", {"scale": cost_scale(objective.values), "axis": axis}),
+        "y": vega.quantitative("y", {"scale": vega.cost_scale(objective.values), "axis": axis}),
     }
-    colors = scale_of((DOMINATED, FRONT), LOOKS)
-    looks: Spec = {
-        "color": nominal("kind", {"scale": colors, "legend": legend()}),
-        "size": either(f"datum.kind === '{FRONT}'", 45, 15),
+    colors = vega.scale_of((DOMINATED, FRONT), LOOKS)
+    looks: vega.Spec = {
+        "color": vega.nominal("kind", {"scale": colors, "legend": vega.legend()}),
+        "size": vega.either(f"datum.kind === '{FRONT}'", 45, 15),
     }
-    points = unit_view(name, {"type": "point", "filled": True}, {**place, **looks})
-    line = unit_view(f"{name}-lowest", {"type": "line", "style": INK, "strokeWidth": 1}, place)
+    points = vega.unit_view(name, {"type": "point", "filled": True}, {**place, **looks})
+    line = vega.unit_view(
+        f"{name}-lowest", {"type": "line", "style": vega.INK, "strokeWidth": 1}, place
+    )
     return {"layer": [points, line], "width": WIDTH // across - 60, "height": _HEIGHT}
 
 
-def _values(column: ParameterColumn, across: int) -> Spec:
+def _values(column: ParameterColumn, across: int) -> vega.Spec:
     """The axis of a parameter: as many of its values as there is room for."""
     ticks = shown_ticks(column, _LETTERS // across)
     longest = max(4, _LETTERS // across // len(ticks))
-    texts = [shortened(plain(column.labels[x]), longest) for x in ticks]
+    texts = [shortened(vega.plain(column.labels[x]), longest) for x in ticks]
     labels: list[str] = [""] * len(column.values)
     for x, text in zip(ticks, texts, strict=True):
         labels[x] = text
-    written: Spec = {
-        "title": shortened(plain(column.name), 20),
+    written: vega.Spec = {
+        "title": shortened(vega.plain(column.name), 20),
         "values": ticks,
         "labelExpr": f"{labels!r}[datum.value]",
         "labelOverlap": False,
         "labelAngle": 0,
         "grid": False,
     }
-    scale: Spec = {"domain": [-0.5, len(column.values) - 0.5], "nice": False}
-    return quantitative("x", {"scale": scale, "axis": written})
+    scale: vega.Spec = {"domain": [-0.5, len(column.values) - 0.5], "nice": False}
+    return vega.quantitative("x", {"scale": scale, "axis": written})

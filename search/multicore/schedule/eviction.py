@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from nestmap.costmodel.kernel.jit import inlined, kernel
 from nestmap.model.multicore.schedule import TransferKind
+from nestmap.search.multicore.schedule import table_layout as t
 from nestmap.search.multicore.schedule.occupancy import below_from, last_change, use_at
 from nestmap.search.multicore.schedule.packed_tables import (
     Job,
@@ -16,39 +17,6 @@ from nestmap.search.multicore.schedule.packed_tables import (
     get,
     get3,
     set_count,
-)
-from nestmap.search.multicore.schedule.table_layout import (
-    AVAILABLE,
-    BITS,
-    CAPACITY,
-    CORE,
-    FAILED_MEMORY,
-    FAILED_NODE,
-    FAILED_TENSOR,
-    FAILURE,
-    FINE,
-    GONE,
-    HOMES,
-    IS_OFFCHIP,
-    LAYER,
-    LEFT,
-    MEMORIES,
-    MEMORY,
-    NEXT_THERE,
-    NO_ROOM,
-    NODES,
-    NONE,
-    OFFCHIP_HOME,
-    PROGRESS,
-    READS,
-    READS_LEFT,
-    ROOMS,
-    SINCE,
-    TENSOR,
-    TENSORS,
-    THERE,
-    WANTED,
-    WRITER,
 )
 from nestmap.search.multicore.schedule.tensor_copies import (
     copy_in,
@@ -73,27 +41,27 @@ def make_room(job: Job, tensor: int, memory: int, time: int, node: int) -> int:
     If there is none, evicts tensors in ascending order of remaining reads times bits, except those
     that the node itself needs. Notes ``NO_ROOM`` if the capacity is still insufficient.
     """
-    if get(job, MEMORIES, memory, IS_OFFCHIP):
+    if get(job, t.MEMORIES, memory, t.IS_OFFCHIP):
         return time
-    bits = get(job, TENSORS, tensor, BITS)
-    most = get(job, MEMORIES, memory, CAPACITY) - bits
-    found = below_from(job, ROOMS, memory, time, most)
-    while found == NONE and count(job, FAILURE) == FINE:
+    bits = get(job, t.TENSORS, tensor, t.BITS)
+    most = get(job, t.MEMORIES, memory, t.CAPACITY) - bits
+    found = below_from(job, t.ROOMS, memory, time, most)
+    while found == t.NONE and count(job, t.FAILURE) == t.FINE:
         leaving = _least_read(job, memory, node)
-        if leaving == NONE:
+        if leaving == t.NONE:
             _note_no_room(job, tensor, memory, node)
         else:
             evict(job, leaving, time, node)
-            found = below_from(job, ROOMS, memory, time, most)
+            found = below_from(job, t.ROOMS, memory, time, most)
     return found
 
 
 @kernel
 def _note_no_room(job: Job, tensor: int, memory: int, node: int) -> None:
-    set_count(job, FAILURE, NO_ROOM)
-    set_count(job, FAILED_TENSOR, tensor)
-    set_count(job, FAILED_MEMORY, memory)
-    set_count(job, FAILED_NODE, node)
+    set_count(job, t.FAILURE, t.NO_ROOM)
+    set_count(job, t.FAILED_TENSOR, tensor)
+    set_count(job, t.FAILED_MEMORY, memory)
+    set_count(job, t.FAILED_NODE, node)
 
 
 @kernel
@@ -102,13 +70,13 @@ def make_room_as_reference(job: Job, tensor: int, memory: int, time: int, node: 
 
     All tensors to evict are chosen at once, among those present at that time.
     """
-    bits, capacity = get(job, TENSORS, tensor, BITS), get(job, MEMORIES, memory, CAPACITY)
-    if get(job, MEMORIES, memory, IS_OFFCHIP):
+    bits, capacity = get(job, t.TENSORS, tensor, t.BITS), get(job, t.MEMORIES, memory, t.CAPACITY)
+    if get(job, t.MEMORIES, memory, t.IS_OFFCHIP):
         return time
-    found = below_from(job, ROOMS, memory, time, capacity - bits)
-    if found != NONE:
+    found = below_from(job, t.ROOMS, memory, time, capacity - bits)
+    if found != t.NONE:
         return found
-    found = max(time, last_change(job, ROOMS, memory))
+    found = max(time, last_change(job, t.ROOMS, memory))
     return evict_as_reference(job, tensor, memory, found, node)
 
 
@@ -118,14 +86,14 @@ def evict_as_reference(job: Job, tensor: int, memory: int, time: int, node: int)
 
     Returns the last departure.
     """
-    if get(job, MEMORIES, memory, IS_OFFCHIP):
+    if get(job, t.MEMORIES, memory, t.IS_OFFCHIP):
         return time
-    bits, at = get(job, TENSORS, tensor, BITS), time
-    free = get(job, MEMORIES, memory, CAPACITY)
-    free -= use_at(job, ROOMS, memory, time)
-    while free < bits and count(job, FAILURE) == FINE:
+    bits, at = get(job, t.TENSORS, tensor, t.BITS), time
+    free = get(job, t.MEMORIES, memory, t.CAPACITY)
+    free -= use_at(job, t.ROOMS, memory, time)
+    while free < bits and count(job, t.FAILURE) == t.FINE:
         leaving = _least_read_at(job, memory, node, at)
-        if leaving == NONE:
+        if leaving == t.NONE:
             _note_no_room(job, tensor, memory, node)
         else:
             free += bits_held(job, leaving)
@@ -142,15 +110,15 @@ def _least_read(job: Job, memory: int, node: int) -> int:
 @kernel
 def _least_read_at(job: Job, memory: int, node: int, time: int) -> int:
     """The copy with the fewest remaining reads among those that occupy a memory at a time."""
-    best, least, smallest = NONE, 0, 0
-    copy = get(job, THERE, memory, 0)
-    while copy != NONE:
-        if copy_word(job, copy, WANTED) != node and copy_word(job, copy, SINCE) <= time:
+    best, least, smallest = t.NONE, 0, 0
+    copy = get(job, t.THERE, memory, 0)
+    while copy != t.NONE:
+        if copy_word(job, copy, t.WANTED) != node and copy_word(job, copy, t.SINCE) <= time:
             bits = bits_held(job, copy)
             worth = _reads_left(job, copy) * bits
-            if best == NONE or worth < least or (worth == least and bits < smallest):
+            if best == t.NONE or worth < least or (worth == least and bits < smallest):
                 best, least, smallest = copy, worth, bits
-        copy = copy_word(job, copy, NEXT_THERE)
+        copy = copy_word(job, copy, t.NEXT_THERE)
     return best
 
 
@@ -160,17 +128,21 @@ def _reads_left(job: Job, copy: int) -> int:
 
     In Stream, in its producer's memory, only those of the other copies.
     """
-    tensor, memory = copy_word(job, copy, TENSOR), copy_word(job, copy, MEMORY)
-    here = max(get(job, LEFT, tensor, memory), 0)
-    writer = get(job, TENSORS, tensor, WRITER)
-    if writer == NONE:
+    tensor, memory = copy_word(job, copy, t.TENSOR), copy_word(job, copy, t.MEMORY)
+    here = max(get(job, t.LEFT, tensor, memory), 0)
+    writer = get(job, t.TENSORS, tensor, t.WRITER)
+    if writer == t.NONE:
         return here
     home = get3(
-        job, HOMES, get(job, NODES, writer, LAYER), get(job, PROGRESS, writer, CORE), OUTPUT_SLOT
+        job,
+        t.HOMES,
+        get(job, t.NODES, writer, t.LAYER),
+        get(job, t.PROGRESS, writer, t.CORE),
+        OUTPUT_SLOT,
     )
     if home != memory:
         return here
-    everywhere = get(job, READS, tensor, READS_LEFT)
+    everywhere = get(job, t.READS, tensor, t.READS_LEFT)
     return everywhere - here if job.reference else everywhere
 
 
@@ -181,14 +153,14 @@ def evict(job: Job, copy: int, time: int, node: int) -> int:
     A tensor with remaining reads and no other copy is first sent to off-chip memory. Stream sends
     every tensor that is not off-chip yet, and does not wait for the readers of the copy.
     """
-    tensor = copy_word(job, copy, TENSOR)
-    home = get(job, TENSORS, tensor, OFFCHIP_HOME)
+    tensor = copy_word(job, copy, t.TENSOR)
+    home = get(job, t.TENSORS, tensor, t.OFFCHIP_HOME)
     if job.reference:
-        if copy_in(job, tensor, home) == NONE:
+        if copy_in(job, tensor, home) == t.NONE:
             time = max(time, send_offchip(job, copy, EVICTION, node))
     else:
-        left = get(job, READS, tensor, READS_LEFT)
-        if left > 0 and not is_elsewhere(job, tensor, copy_word(job, copy, MEMORY)):
+        left = get(job, t.READS, tensor, t.READS_LEFT)
+        if left > 0 and not is_elsewhere(job, tensor, copy_word(job, copy, t.MEMORY)):
             send_offchip(job, copy, EVICTION, node)
         time = max(time, unused_from(job, copy))
     remove_copy(job, copy, time)
@@ -198,9 +170,9 @@ def evict(job: Job, copy: int, time: int, node: int) -> int:
 @kernel
 def send_offchip(job: Job, copy: int, reason: int, node: int) -> int:
     """Sends a copy to off-chip memory as soon as it is available; returns its arrival time."""
-    home = get(job, TENSORS, copy_word(job, copy, TENSOR), OFFCHIP_HOME)
+    home = get(job, t.TENSORS, copy_word(job, copy, t.TENSOR), t.OFFCHIP_HOME)
     planned = plan_transfer(job, copy, home, job.offchip)
-    time = copy_word(job, copy, AVAILABLE)
+    time = copy_word(job, copy, t.AVAILABLE)
     if not job.reference:
-        time = max(time, get(job, GONE, copy_word(job, copy, TENSOR), home))
+        time = max(time, get(job, t.GONE, copy_word(job, copy, t.TENSOR), home))
     return send_tensor(job, planned, time, reason, node)

@@ -6,16 +6,8 @@ Times are in cycles.
 from __future__ import annotations
 
 from nestmap.costmodel.kernel.jit import inlined, kernel
+from nestmap.search.multicore.schedule import table_layout as t
 from nestmap.search.multicore.schedule.packed_tables import Job, get, plane_offset, put, set_count
-from nestmap.search.multicore.schedule.table_layout import (
-    CURVE_STEPS,
-    FAILURE,
-    FULL,
-    NONE,
-    STEP,
-    TIME,
-    USED,
-)
 
 
 @inlined
@@ -31,7 +23,7 @@ def _steps_until(job: Job, curves: int, row: int, time: int) -> int:
     low, high = 0, steps_of(job, curves, row)
     while low < high:
         middle = (low + high) // 2
-        if job.ints[base + STEP * middle + TIME] <= time:
+        if job.ints[base + t.STEP * middle + t.TIME] <= time:
             low = middle + 1
         else:
             high = middle
@@ -42,14 +34,18 @@ def _steps_until(job: Job, curves: int, row: int, time: int) -> int:
 def use_at(job: Job, curves: int, row: int, time: int) -> int:
     """The use at a time."""
     place = _steps_until(job, curves, row, time)
-    return int(job.ints[plane_offset(job, curves, row) + STEP * (place - 1) + USED]) if place else 0
+    return (
+        int(job.ints[plane_offset(job, curves, row) + t.STEP * (place - 1) + t.USED])
+        if place
+        else 0
+    )
 
 
 @inlined
 def last_change(job: Job, curves: int, row: int) -> int:
     """The time of the last step of a curve."""
     last = steps_of(job, curves, row) - 1
-    return int(job.ints[plane_offset(job, curves, row) + STEP * last + TIME])
+    return int(job.ints[plane_offset(job, curves, row) + t.STEP * last + t.TIME])
 
 
 @kernel
@@ -60,19 +56,21 @@ def change_use(job: Job, curves: int, row: int, time: int, by: int) -> None:
     """
     ints, base, steps = job.ints, plane_offset(job, curves, row), steps_of(job, curves, row)
     place = _steps_until(job, curves, row, time)
-    if place == 0 or ints[base + STEP * (place - 1) + TIME] != time:
-        if steps == get(job, CURVE_STEPS, 0, 0):
-            set_count(job, FAILURE, FULL)
+    if place == 0 or ints[base + t.STEP * (place - 1) + t.TIME] != time:
+        if steps == get(job, t.CURVE_STEPS, 0, 0):
+            set_count(job, t.FAILURE, t.FULL)
             return
-        for i in range(base + STEP * steps - 1, base + STEP * place - 1, -1):
-            ints[i + STEP] = ints[i]
-        ints[base + STEP * place + TIME] = time
-        ints[base + STEP * place + USED] = ints[base + STEP * (place - 1) + USED] if place else 0
+        for i in range(base + t.STEP * steps - 1, base + t.STEP * place - 1, -1):
+            ints[i + t.STEP] = ints[i]
+        ints[base + t.STEP * place + t.TIME] = time
+        ints[base + t.STEP * place + t.USED] = (
+            ints[base + t.STEP * (place - 1) + t.USED] if place else 0
+        )
         steps += 1
         place += 1
         put(job, curves + 1, row, 0, steps)
     for i in range(place - 1, steps):
-        ints[base + STEP * i + USED] += by
+        ints[base + t.STEP * i + t.USED] += by
 
 
 @kernel
@@ -83,11 +81,11 @@ def below_from(job: Job, curves: int, row: int, time: int, most: int) -> int:
     """
     ints, base, steps = job.ints, plane_offset(job, curves, row), steps_of(job, curves, row)
     place = steps - 1
-    while place >= 0 and ints[base + STEP * place + USED] <= most:
+    while place >= 0 and ints[base + t.STEP * place + t.USED] <= most:
         place -= 1
     if place == steps - 1:
-        return NONE
-    return max(time, int(ints[base + STEP * (place + 1) + TIME])) if place >= 0 else time
+        return t.NONE
+    return max(time, int(ints[base + t.STEP * (place + 1) + t.TIME])) if place >= 0 else time
 
 
 @kernel
@@ -100,10 +98,10 @@ def below_for(job: Job, curves: int, row: int, time: int, most: int, duration: i
     place = max(_steps_until(job, curves, row, time) - 1, 0)
     start = time
     while place < steps:
-        after = base + STEP * (place + 1) + TIME
-        if ints[base + STEP * place + USED] > most:
+        after = base + t.STEP * (place + 1) + t.TIME
+        if ints[base + t.STEP * place + t.USED] > most:
             if place + 1 == steps:
-                return NONE
+                return t.NONE
             start = max(time, int(ints[after]))
         elif place + 1 < steps and ints[after] - start >= duration:
             return start

@@ -7,6 +7,7 @@ bit/cycle, energies in pJ. Slot 0 is a node's output, slot ``1 + i`` its input `
 from __future__ import annotations
 
 from nestmap.costmodel.kernel.jit import inlined, kernel
+from nestmap.search.multicore.schedule import table_layout as t
 from nestmap.search.multicore.schedule.interconnect import (
     free_from,
     is_on,
@@ -24,66 +25,45 @@ from nestmap.search.multicore.schedule.packed_tables import (
     rows,
     set_count,
 )
-from nestmap.search.multicore.schedule.table_layout import (
-    BANDWIDTHS,
-    CORE,
-    COSTS,
-    FAILURE,
-    FULL,
-    KIND,
-    N_STREAMS,
-    NODES,
-    PATH_WIRES,
-    PROGRESS,
-    READ_RATE,
-    RECEIVING,
-    RUNTIME,
-    SENDING,
-    SPENT,
-    STREAM_NODE,
-    STREAM_RATE,
-    STREAMED,
-    STREAMING_LINKS,
-    STREAMS,
-    WRITE_RATE,
-)
 
 
 @inlined
 def cost(job: Job, node: int, column: int) -> int:
     """A column of the cost table for a node on its core."""
-    return get3(job, COSTS, get(job, NODES, node, KIND), get(job, PROGRESS, node, CORE), column)
+    return get3(
+        job, t.COSTS, get(job, t.NODES, node, t.KIND), get(job, t.PROGRESS, node, t.CORE), column
+    )
 
 
 @inlined
 def is_streamed(job: Job, node: int, slot: int) -> bool:
     """Whether an operand of a node (slot 0: output) is too large for its core."""
-    return (cost(job, node, STREAMED) >> slot) & 1 == 1
+    return (cost(job, node, t.STREAMED) >> slot) & 1 == 1
 
 
 @inlined
 def _rate_on(job: Job, node: int, wire: int) -> int:
     """Bit/cycle of a node's streams on a channel, both directions summed, up to its width."""
-    core = get(job, PROGRESS, node, CORE)
+    core = get(job, t.PROGRESS, node, t.CORE)
     rate = 0
     if is_on(job, job.offchip, core, wire):
-        rate += cost(job, node, READ_RATE)
+        rate += cost(job, node, t.READ_RATE)
     if is_on(job, core, job.offchip, wire):
-        rate += cost(job, node, WRITE_RATE)
-    return min(rate, get(job, BANDWIDTHS, wire, 0))
+        rate += cost(job, node, t.WRITE_RATE)
+    return min(rate, get(job, t.BANDWIDTHS, wire, 0))
 
 
 @kernel
 def streaming_time(job: Job, node: int, time: int) -> int:
     """The first time at which the off-chip channels have bandwidth for a node's streams."""
-    duration = cost(job, node, RUNTIME)
+    duration = cost(job, node, t.RUNTIME)
     again = True
     while again:
         again = False
-        for wire in range(rows(job, BANDWIDTHS)):
+        for wire in range(rows(job, t.BANDWIDTHS)):
             rate = _rate_on(job, node, wire)
             if rate > 0:
-                most = get(job, BANDWIDTHS, wire, 0) - rate
+                most = get(job, t.BANDWIDTHS, wire, 0) - rate
                 start = free_from(job, wire, time, most, duration)
                 again = again or start != time
                 time = start
@@ -93,19 +73,19 @@ def streaming_time(job: Job, node: int, time: int) -> int:
 @kernel
 def reserve_offchip_streams(job: Job, node: int, start: int) -> None:
     """Reserves bandwidth of the off-chip channels while a node runs."""
-    core, duration = get(job, PROGRESS, node, CORE), cost(job, node, RUNTIME)
-    for wire in range(rows(job, BANDWIDTHS)):
+    core, duration = get(job, t.PROGRESS, node, t.CORE), cost(job, node, t.RUNTIME)
+    for wire in range(rows(job, t.BANDWIDTHS)):
         rate = _rate_on(job, node, wire)
         if rate > 0:
             reserve_wire(job, wire, start, start + duration, rate)
-    read = cost(job, node, READ_RATE)
-    write = cost(job, node, WRITE_RATE)
+    read = cost(job, node, t.READ_RATE)
+    write = cost(job, node, t.WRITE_RATE)
     _note(job, node, job.offchip, core, read)
     _note(job, node, core, job.offchip, write)
     if not job.reference:
         energy = stream_energy(job, job.offchip, core, read, duration)
         energy += stream_energy(job, core, job.offchip, write, duration)
-        addf(job, SPENT, STREAMING_LINKS, 0, energy)
+        addf(job, t.SPENT, t.STREAMING_LINKS, 0, energy)
 
 
 @kernel
@@ -114,21 +94,21 @@ def stream_energy(job: Job, sending: int, receiving: int, rate: int, duration: i
     energy = 0.0
     first, end = path(job, sending, receiving)
     for i in range(first, end if rate else first):
-        energy += wire_energy(job, get(job, PATH_WIRES, i, 0), rate * duration, duration)
+        energy += wire_energy(job, get(job, t.PATH_WIRES, i, 0), rate * duration, duration)
     return energy
 
 
 @kernel
 def _note(job: Job, node: int, sending: int, receiving: int, rate: int) -> None:
     """Records a stream; its times are those of the node."""
-    row = count(job, N_STREAMS)
+    row = count(job, t.N_STREAMS)
     if rate == 0:
         return
-    if row == rows(job, STREAMS):
-        set_count(job, FAILURE, FULL)
+    if row == rows(job, t.STREAMS):
+        set_count(job, t.FAILURE, t.FULL)
         return
-    set_count(job, N_STREAMS, row + 1)
-    put(job, STREAMS, row, STREAM_NODE, node)
-    put(job, STREAMS, row, STREAM_RATE, rate)
-    put(job, STREAMS, row, SENDING, sending)
-    put(job, STREAMS, row, RECEIVING, receiving)
+    set_count(job, t.N_STREAMS, row + 1)
+    put(job, t.STREAMS, row, t.STREAM_NODE, node)
+    put(job, t.STREAMS, row, t.STREAM_RATE, rate)
+    put(job, t.STREAMS, row, t.SENDING, sending)
+    put(job, t.STREAMS, row, t.RECEIVING, receiving)

@@ -16,17 +16,7 @@ from numpy.typing import NDArray
 
 from nestmap.costmodel.kernel.jit import inlined
 from nestmap.model.arrays import Floats, Ints
-from nestmap.search.multicore.schedule.table_layout import (
-    BITS,
-    COPIES,
-    COUNTS,
-    END,
-    START,
-    TABLES,
-    TENSOR,
-    TENSORS,
-    TRANSFERS,
-)
+from nestmap.search.multicore.schedule import table_layout as t
 
 HEADER: Final = 4
 """Header words per table: offset, stride of a row, stride of a plane, number of rows."""
@@ -113,49 +103,49 @@ def addf(job: Job, table: int, row: int, column: int, value: float) -> None:
 @inlined
 def count(job: Job, what: int) -> int:
     """A counter."""
-    return get(job, COUNTS, what, 0)
+    return get(job, t.COUNTS, what, 0)
 
 
 @inlined
 def set_count(job: Job, what: int, value: int) -> None:
     """Sets a counter."""
-    put(job, COUNTS, what, 0, value)
+    put(job, t.COUNTS, what, 0, value)
 
 
 @inlined
 def count_up(job: Job, what: int, by: int) -> None:
     """Adds to a counter."""
-    add(job, COUNTS, what, 0, by)
+    add(job, t.COUNTS, what, 0, by)
 
 
 @inlined
 def copy_word(job: Job, copy: int, column: int) -> int:
     """A word of a copy."""
-    return get(job, COPIES, copy, column)
+    return get(job, t.COPIES, copy, column)
 
 
 @inlined
 def transfer_word(job: Job, transfer: int, column: int) -> int:
     """A word of a transfer."""
-    return get(job, TRANSFERS, transfer, column)
+    return get(job, t.TRANSFERS, transfer, column)
 
 
 @inlined
 def transfer_cycles(job: Job, transfer: int) -> int:
     """The cycles that a transfer takes."""
-    return transfer_word(job, transfer, END) - transfer_word(job, transfer, START)
+    return transfer_word(job, transfer, t.END) - transfer_word(job, transfer, t.START)
 
 
 @inlined
 def bits_sent(job: Job, transfer: int) -> int:
     """The bits of a transfer's tensor."""
-    return get(job, TENSORS, transfer_word(job, transfer, TENSOR), BITS)
+    return get(job, t.TENSORS, transfer_word(job, transfer, t.TENSOR), t.BITS)
 
 
 @inlined
 def bits_held(job: Job, copy: int) -> int:
     """The bits of a copy's tensor."""
-    return get(job, TENSORS, copy_word(job, copy, TENSOR), BITS)
+    return get(job, t.TENSORS, copy_word(job, copy, t.TENSOR), t.BITS)
 
 
 Shape = tuple[int, ...]
@@ -168,7 +158,7 @@ def pack_tables(
 
     For a table that starts empty the shape suffices; its memory is not touched.
     """
-    header = np.zeros((TABLES, HEADER), dtype=np.int64)
+    header = np.zeros((t.TABLES, HEADER), dtype=np.int64)
     ints, views = _concatenate(integers, header, 0, header.size)
     floats, float_views = _concatenate(numbers, header, len(integers), 0)
     ints[: header.size] = header.reshape(-1)

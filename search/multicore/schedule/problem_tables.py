@@ -18,23 +18,15 @@ from nestmap.model.multicore.interconnect import Interconnect
 from nestmap.model.multicore.schedule import CandidateRule, ScheduleProblem
 from nestmap.model.multicore.split_options import Convention
 from nestmap.model.multicore.top_memories import NO_MEMORY, TopMemories, memory_operands
+from nestmap.search.multicore.schedule import table_layout as t
 from nestmap.search.multicore.schedule.node_reads import NodeReads
 from nestmap.search.multicore.schedule.priorities import ranks
 from nestmap.search.multicore.schedule.scheduler_state import Mode
-from nestmap.search.multicore.schedule.table_layout import (
-    BY_LATENCY,
-    BY_RANK,
-    BY_START,
-    NODE_COLUMNS,
-    NONE,
-    Energies,
-    Network,
-)
 
 RULES: Final = {
-    CandidateRule.LATENCY: BY_LATENCY,
-    CandidateRule.MEMORY: BY_RANK,
-    CandidateRule.CRITICAL: BY_START,
+    CandidateRule.LATENCY: t.BY_LATENCY,
+    CandidateRule.MEMORY: t.BY_RANK,
+    CandidateRule.CRITICAL: t.BY_START,
 }
 
 
@@ -48,7 +40,7 @@ def mode_of(problem: ScheduleProblem) -> Mode:
     )
 
 
-def network_of(problem: ScheduleProblem, needs: NodeReads) -> Network:
+def network_of(problem: ScheduleProblem, needs: NodeReads) -> t.Network:
     """The tables of a problem."""
     homes, ways = (
         TopMemories(accelerator=problem.accelerator),
@@ -56,7 +48,7 @@ def network_of(problem: ScheduleProblem, needs: NodeReads) -> Network:
     )
     paths, path_wires = _paths(problem, ways)
     followers = _followers(problem)
-    return Network(
+    return t.Network(
         nodes=_nodes(problem, needs, followers),
         needs=np.stack((needs.tensor, needs.slot), axis=1),
         following=followers[:, 1:],
@@ -72,7 +64,7 @@ def network_of(problem: ScheduleProblem, needs: NodeReads) -> Network:
     )
 
 
-def energies_of(problem: ScheduleProblem) -> Energies:
+def energies_of(problem: ScheduleProblem) -> t.Energies:
     """The energies of a problem in pJ."""
     homes, ways = (
         TopMemories(accelerator=problem.accelerator),
@@ -81,7 +73,7 @@ def energies_of(problem: ScheduleProblem) -> Energies:
     wires = [(wire.energy_per_bit, wire.energy_per_cycle) for wire in ways.channels]
     instances = [home.level.instance for home in homes.memories]
     memories = [(instance.read_energy, instance.write_energy) for instance in instances]
-    return Energies(
+    return t.Energies(
         nodes=_energies(problem),
         memories=np.array(memories, dtype=np.float64),
         wires=np.array(wires, dtype=np.float64).reshape(-1, 2),
@@ -119,7 +111,7 @@ def _nodes(problem: ScheduleProblem, needs: NodeReads, followers: Ints) -> Ints:
         np.bincount(followers[:, 1], minlength=len(nodes)),
         ranks(problem),
     )
-    assert len(columns) == NODE_COLUMNS
+    assert len(columns) == t.NODE_COLUMNS
     return np.ascontiguousarray(np.stack(columns, axis=1), dtype=np.int64)
 
 
@@ -164,7 +156,7 @@ def _homes(problem: ScheduleProblem, homes: TopMemories) -> Ints:
 def _tensors(problem: ScheduleProblem, needs: NodeReads, homes: TopMemories) -> Ints:
     """The bits, the producer and the off-chip memory of each tensor."""
     tensors, count = needs.tensors, len(problem.nodes)
-    writer = np.where(np.arange(len(tensors)) < count, tensors.node, NONE)
+    writer = np.where(np.arange(len(tensors)) < count, tensors.node, t.NONE)
     layers = np.searchsorted(problem.nodes.first_nodes, tensors.node, side="right") - 1
     home = np.empty(len(tensors), dtype=np.int64)
     pairs: list[list[int]] = np.unique(np.stack((layers, tensors.operand), axis=1), axis=0).tolist()

@@ -18,70 +18,35 @@ from nestmap.model.multicore.schedule import (
     ScheduleProblem,
     Transfers,
 )
+from nestmap.search.multicore.schedule import table_layout as t
 from nestmap.search.multicore.schedule.node_reads import NodeReads
 from nestmap.search.multicore.schedule.operand_streaming import stream_energy
 from nestmap.search.multicore.schedule.scheduler_state import Workspace
-from nestmap.search.multicore.schedule.table_layout import (
-    AVAILABLE,
-    BITS,
-    CAUSE,
-    COMPUTATION,
-    CORE,
-    END,
-    IN_MEMORIES,
-    IS_OFFCHIP,
-    MEMORY,
-    N_COPIES,
-    N_STREAMS,
-    N_TRANSFERS,
-    NODE_END,
-    NODE_START,
-    NONE,
-    ON_WIRES,
-    REASON,
-    RECEIVER,
-    RECEIVING,
-    SENDER,
-    SENDING,
-    SENT,
-    SINCE,
-    START,
-    STREAM_NODE,
-    STREAM_RATE,
-    STREAMING,
-    STREAMING_LINKS,
-    TENSOR,
-    UNTIL,
-    USED,
-    Network,
-    Spending,
-    State,
-)
 
 
-def latency_of(state: State) -> int:
+def latency_of(state: t.State) -> int:
     """The last end of all nodes and transfers, in cycles."""
-    sent = state.transfers[: state.counters[N_TRANSFERS, 0], END]
-    return int(max(state.nodes[:, NODE_END].max(initial=0), sent.max(initial=0)))
+    sent = state.transfers[: state.counters[t.N_TRANSFERS, 0], t.END]
+    return int(max(state.nodes[:, t.NODE_END].max(initial=0), sent.max(initial=0)))
 
 
-def onchip_peaks(network: Network, state: State) -> Ints:
+def onchip_peaks(network: t.Network, state: t.State) -> Ints:
     """The peak bits in each on-chip memory; 0 for off-chip memories."""
     places: Ints = np.arange(state.rooms.shape[1], dtype=np.int64)
     known: NDArray[np.bool_] = np.less(places, state.room_steps)
-    peaks = np.where(known, state.rooms[:, :, USED], 0).max(axis=1)
-    return np.asarray(np.where(network.memories[:, IS_OFFCHIP], 0, peaks), dtype=np.int64)
+    peaks = np.where(known, state.rooms[:, :, t.USED], 0).max(axis=1)
+    return np.asarray(np.where(network.memories[:, t.IS_OFFCHIP], 0, peaks), dtype=np.int64)
 
 
-def offchip_peak(network: Network, state: State, memory: int) -> int:
+def offchip_peak(network: t.Network, state: t.State, memory: int) -> int:
     """The peak bits in an off-chip memory; the total written to it if that fits."""
-    copies = state.copies[: state.counters[N_COPIES, 0]]
-    there = copies[copies[:, MEMORY] == memory]
-    bits = network.tensors[there[:, TENSOR], BITS]
+    copies = state.copies[: state.counters[t.N_COPIES, 0]]
+    there = copies[copies[:, t.MEMORY] == memory]
+    bits = network.tensors[there[:, t.TENSOR], t.BITS]
     if int(bits.sum()) <= network.memories[memory, 0]:
         return int(bits.sum())
-    gone = there[:, UNTIL] != NONE
-    times = np.concatenate((there[:, SINCE], there[gone, UNTIL]))
+    gone = there[:, t.UNTIL] != t.NONE
+    times = np.concatenate((there[:, t.SINCE], there[gone, t.UNTIL]))
     changes = np.concatenate((bits, -bits[gone]))
     at, place = np.unique(times, return_inverse=True)
     used = np.zeros(len(at), dtype=np.int64)
@@ -89,14 +54,14 @@ def offchip_peak(network: Network, state: State, memory: int) -> int:
     return int(np.cumsum(used).max(initial=0))
 
 
-def energy_of(spending: Spending) -> ScheduleEnergy:
+def energy_of(spending: t.Spending) -> ScheduleEnergy:
     """The energy in pJ by category."""
     parts = spending.parts[:, 0].tolist()
-    sent = parts[SENT:STREAMING_LINKS]
-    links, memory = sent[ON_WIRES::2], sent[IN_MEMORIES::2]
+    sent = parts[t.SENT : t.STREAMING_LINKS]
+    links, memory = sent[t.ON_WIRES :: 2], sent[t.IN_MEMORIES :: 2]
     return ScheduleEnergy(
-        computation=parts[COMPUTATION],
-        streaming=parts[STREAMING],
+        computation=parts[t.COMPUTATION],
+        streaming=parts[t.STREAMING],
         constant_links=links[0],
         constant_memory=memory[0],
         activation_links=links[1],
@@ -105,7 +70,7 @@ def energy_of(spending: Spending) -> ScheduleEnergy:
         eviction_memory=memory[2],
         result_links=links[3],
         result_memory=memory[3],
-        streaming_links=parts[STREAMING_LINKS],
+        streaming_links=parts[t.STREAMING_LINKS],
     )
 
 
@@ -118,9 +83,9 @@ def schedule_of(
     return Schedule(
         problem=problem,
         allocation=allocation,
-        core=_fixed(numbers[state.nodes[:, CORE]]),
-        start=_fixed(state.nodes[:, NODE_START]),
-        end=_fixed(state.nodes[:, NODE_END]),
+        core=_fixed(numbers[state.nodes[:, t.CORE]]),
+        start=_fixed(state.nodes[:, t.NODE_START]),
+        end=_fixed(state.nodes[:, t.NODE_END]),
         tensors=needs.tensors,
         transfers=_transfers(state, desk.spending, numbers),
         streams=_streams(desk, numbers),
@@ -137,56 +102,56 @@ def _fixed(column: NDArray[np.int64]) -> Ints:
     return made
 
 
-def _transfers(state: State, spending: Spending, numbers: Ints) -> Transfers:
-    rows = state.transfers[: state.counters[N_TRANSFERS, 0]]
+def _transfers(state: t.State, spending: t.Spending, numbers: Ints) -> Transfers:
+    rows = state.transfers[: state.counters[t.N_TRANSFERS, 0]]
     energies = spending.transfers[: len(rows)].copy()
     return Transfers(
-        tensor=_fixed(rows[:, TENSOR]),
-        sender=_fixed(rows[:, SENDER]),
-        receiver=_fixed(rows[:, RECEIVER]),
-        sending=_fixed(numbers[rows[:, SENDING]]),
-        receiving=_fixed(numbers[rows[:, RECEIVING]]),
-        start=_fixed(rows[:, START]),
-        end=_fixed(rows[:, END]),
-        kind=_fixed(rows[:, REASON]),
-        node=_fixed(rows[:, CAUSE]),
-        link_energy=energies[:, ON_WIRES],
-        memory_energy=energies[:, IN_MEMORIES],
+        tensor=_fixed(rows[:, t.TENSOR]),
+        sender=_fixed(rows[:, t.SENDER]),
+        receiver=_fixed(rows[:, t.RECEIVER]),
+        sending=_fixed(numbers[rows[:, t.SENDING]]),
+        receiving=_fixed(numbers[rows[:, t.RECEIVING]]),
+        start=_fixed(rows[:, t.START]),
+        end=_fixed(rows[:, t.END]),
+        kind=_fixed(rows[:, t.REASON]),
+        node=_fixed(rows[:, t.CAUSE]),
+        link_energy=energies[:, t.ON_WIRES],
+        memory_energy=energies[:, t.IN_MEMORIES],
     )
 
 
 def _streams(desk: Workspace, numbers: Ints) -> OperandStreams:
     state = desk.state
-    rows = state.streams[: state.counters[N_STREAMS, 0]]
-    start = state.nodes[rows[:, STREAM_NODE], NODE_START]
-    end = state.nodes[rows[:, STREAM_NODE], NODE_END]
+    rows = state.streams[: state.counters[t.N_STREAMS, 0]]
+    start = state.nodes[rows[:, t.STREAM_NODE], t.NODE_START]
+    end = state.nodes[rows[:, t.STREAM_NODE], t.NODE_END]
     energies = [
         0.0 if desk.job.reference else stream_energy(desk.job, sending, receiving, rate, duration)
         for sending, receiving, rate, duration in zip(
-            rows[:, SENDING].tolist(),
-            rows[:, RECEIVING].tolist(),
-            rows[:, STREAM_RATE].tolist(),
+            rows[:, t.SENDING].tolist(),
+            rows[:, t.RECEIVING].tolist(),
+            rows[:, t.STREAM_RATE].tolist(),
             (end - start).tolist(),
             strict=True,
         )
     ]
     return OperandStreams(
-        node=_fixed(rows[:, STREAM_NODE]),
-        sending=_fixed(numbers[rows[:, SENDING]]),
-        receiving=_fixed(numbers[rows[:, RECEIVING]]),
+        node=_fixed(rows[:, t.STREAM_NODE]),
+        sending=_fixed(numbers[rows[:, t.SENDING]]),
+        receiving=_fixed(numbers[rows[:, t.RECEIVING]]),
         start=_fixed(start),
         end=_fixed(end),
-        rate=_fixed(rows[:, STREAM_RATE]),
+        rate=_fixed(rows[:, t.STREAM_RATE]),
         link_energy=np.array(energies, dtype=np.float64),
     )
 
 
-def _stays(state: State) -> Residencies:
-    rows = state.copies[: state.counters[N_COPIES, 0]]
+def _stays(state: t.State) -> Residencies:
+    rows = state.copies[: state.counters[t.N_COPIES, 0]]
     return Residencies(
-        tensor=_fixed(rows[:, TENSOR]),
-        memory=_fixed(rows[:, MEMORY]),
-        since=_fixed(rows[:, SINCE]),
-        available=_fixed(rows[:, AVAILABLE]),
-        until=_fixed(rows[:, UNTIL]),
+        tensor=_fixed(rows[:, t.TENSOR]),
+        memory=_fixed(rows[:, t.MEMORY]),
+        since=_fixed(rows[:, t.SINCE]),
+        available=_fixed(rows[:, t.AVAILABLE]),
+        until=_fixed(rows[:, t.UNTIL]),
     )

@@ -13,6 +13,7 @@ from nestmap.model.multicore.allocation import Allocation
 from nestmap.model.multicore.population import Fitness
 from nestmap.model.multicore.schedule import ScheduleProblem
 from nestmap.model.multicore.top_memories import TopMemories
+from nestmap.search.multicore.schedule import table_layout as t
 from nestmap.search.multicore.schedule.list_scheduler import schedule_nodes
 from nestmap.search.multicore.schedule.node_reads import node_reads
 from nestmap.search.multicore.schedule.problem_tables import (
@@ -26,16 +27,6 @@ from nestmap.search.multicore.schedule.scheduler_state import (
     Workspace,
     new_workspace,
     reset_workspace,
-)
-from nestmap.search.multicore.schedule.table_layout import (
-    CANNOT_RUN,
-    FAILED_MEMORY,
-    FAILED_NODE,
-    FAILED_TENSOR,
-    FAILURE,
-    FINE,
-    FULL,
-    State,
 )
 
 _LARGEST: Final = 2**20
@@ -77,7 +68,7 @@ class Scheduler:
         while True:
             reset_workspace(self._desk, cores)
             schedule_nodes(self._desk.job)
-            if self._desk.state.counters[FAILURE] != FULL:
+            if self._desk.state.counters[t.FAILURE] != t.FULL:
                 break
             assert self._scale < _LARGEST, "the schedule does not end"
             self._scale *= 2
@@ -116,17 +107,17 @@ class Scheduler:
         places = np.array([self._places[core] for core in allocation], dtype=np.int64)
         return places[self.problem.space.group_of]
 
-    def _check(self, state: State) -> None:
+    def _check(self, state: t.State) -> None:
         counters = state.counters[:, 0]
-        failure, node = counters[FAILURE], int(counters[FAILED_NODE])
-        if failure == FINE:
+        failure, node = counters[t.FAILURE], int(counters[t.FAILED_NODE])
+        if failure == t.FINE:
             self._check_offchip(state)
             return
         nodes = self.problem.nodes
         layer = nodes.layer_of(node)[0].nest.name
-        if failure == CANNOT_RUN:
+        if failure == t.CANNOT_RUN:
             raise InfeasibleError(f"layer {layer}: node {nodes.id_of(node)} cannot run on its core")
-        tensor, memory = int(counters[FAILED_TENSOR]), int(counters[FAILED_MEMORY])
+        tensor, memory = int(counters[t.FAILED_TENSOR]), int(counters[t.FAILED_MEMORY])
         home = self.homes.memories[memory]
         raise InfeasibleError(
             f"layer {layer}: {self._name(tensor)} ({self.needs.tensors.bits[tensor]} bits) does "
@@ -141,7 +132,7 @@ class Scheduler:
         operand = nest.inputs[slot - 1].operand if slot else nest.output.operand
         return f"{operand} of {nest.name} ({nodes.id_of(node)})"
 
-    def _check_offchip(self, state: State) -> None:
+    def _check_offchip(self, state: t.State) -> None:
         for memory in self.homes.offchip:
             home = self.homes.memories[memory]
             size, peak = home.level.instance.size, offchip_peak(self.network, state, memory)

@@ -5,25 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from nestmap.model.arrays import Floats, Ints
+from nestmap.search.multicore.schedule import table_layout as t
 from nestmap.search.multicore.schedule.packed_tables import Job, Shape, pack_tables
-from nestmap.search.multicore.schedule.table_layout import (
-    COPY_COLUMNS,
-    CORE,
-    COUNTERS,
-    ENERGY_PARTS,
-    FIRST_COPY,
-    LAST_READ,
-    LAST_TRANSFER,
-    NONE,
-    STATE_COLUMNS,
-    STREAM_COLUMNS,
-    TENSOR_COLUMNS,
-    TRANSFER_COLUMNS,
-    Energies,
-    Network,
-    Spending,
-    State,
-)
 
 
 class Mode(NamedTuple):
@@ -41,33 +24,35 @@ class Workspace(NamedTuple):
     """A job, and the tables that it changes as arrays."""
 
     job: Job
-    state: State
-    spending: Spending
+    state: t.State
+    spending: t.Spending
 
 
-def new_workspace(network: Network, energies: Energies, mode: Mode, scale: int = 1) -> Workspace:
+def new_workspace(
+    network: t.Network, energies: t.Energies, mode: Mode, scale: int = 1
+) -> Workspace:
     """A job with capacity for some evictions; ``scale`` multiplies this capacity."""
     integers: list[Ints | Shape] = [*network, *_state_shapes(network, scale)]
     numbers: list[Floats | Shape] = [*energies, *_spending_shapes(scale, network)]
     ints, floats, views, float_views = pack_tables(integers, numbers)
-    state = State(*views[len(network) :])
+    state = t.State(*views[len(network) :])
     state.most_steps[:] = _most_steps(network, scale)
     return Workspace(
         Job(ints, floats, mode.rule, mode.reference, mode.offchip),
         state,
-        Spending(*float_views[len(energies) :]),
+        t.Spending(*float_views[len(energies) :]),
     )
 
 
-def _most_copies(network: Network, scale: int) -> int:
+def _most_copies(network: t.Network, scale: int) -> int:
     return scale * (2 * len(network.needs) + 2 * len(network.tensors) + 64)
 
 
-def _most_steps(network: Network, scale: int) -> int:
+def _most_steps(network: t.Network, scale: int) -> int:
     return scale * (len(network.needs) + 2 * len(network.nodes) + 64)
 
 
-def _state_shapes(network: Network, scale: int) -> list[Shape]:
+def _state_shapes(network: t.Network, scale: int) -> list[Shape]:
     nodes, tensors, needs = len(network.nodes), len(network.tensors), len(network.needs)
     memories, wires = len(network.memories), len(network.bandwidths)
     copies, steps = _most_copies(network, scale), _most_steps(network, scale)
@@ -77,24 +62,24 @@ def _state_shapes(network: Network, scale: int) -> list[Shape]:
         "traffic": (wires, steps, 2),
         "traffic_steps": (wires, 1),
         "most_steps": (1, 1),
-        "copies": (copies, COPY_COLUMNS),
+        "copies": (copies, t.COPY_COLUMNS),
         "there": (memories, 2),
-        "transfers": (copies, TRANSFER_COLUMNS),
-        "streams": (2 * nodes, STREAM_COLUMNS),
-        "reads": (tensors, TENSOR_COLUMNS),
+        "transfers": (copies, t.TRANSFER_COLUMNS),
+        "streams": (2 * nodes, t.STREAM_COLUMNS),
+        "reads": (tensors, t.TENSOR_COLUMNS),
         "left": (tensors, memories),
         "gone": (tensors, memories),
-        "nodes": (nodes, STATE_COLUMNS),
+        "nodes": (nodes, t.STATE_COLUMNS),
         "order": (needs, 2),
         "ready": (nodes, 1),
         "idle": (len(network.is_at), 1),
-        "counters": (COUNTERS, 1),
+        "counters": (t.COUNTERS, 1),
     }
-    return [shapes[name] for name in State._fields]
+    return [shapes[name] for name in t.State._fields]
 
 
-def _spending_shapes(scale: int, network: Network) -> list[Shape]:
-    return [(_most_copies(network, scale), 2), (ENERGY_PARTS, 1)]
+def _spending_shapes(scale: int, network: t.Network) -> list[Shape]:
+    return [(_most_copies(network, scale), 2), (t.ENERGY_PARTS, 1)]
 
 
 def reset_workspace(desk: Workspace, cores: Ints) -> None:
@@ -107,13 +92,13 @@ def reset_workspace(desk: Workspace, cores: Ints) -> None:
     state.traffic[:, 0] = 0
     state.room_steps[:] = 1
     state.traffic_steps[:] = 1
-    state.there[:] = NONE
+    state.there[:] = t.NONE
     state.reads[:] = 0
-    state.reads[:, (FIRST_COPY, LAST_TRANSFER, LAST_READ)] = NONE
-    state.left[:] = NONE
+    state.reads[:, (t.FIRST_COPY, t.LAST_TRANSFER, t.LAST_READ)] = t.NONE
+    state.left[:] = t.NONE
     state.gone[:] = 0
     state.nodes[:] = 0
-    state.nodes[:, CORE] = cores
+    state.nodes[:, t.CORE] = cores
     state.idle[:] = 0
     state.counters[:] = 0
     desk.spending.parts[:] = 0.0

@@ -12,30 +12,10 @@ from nestmap.model.multicore.allocation import Allocation, AllocationSpace
 from nestmap.pipeline.analysis.schedule.tables import FrontView
 from nestmap.pipeline.format.mappings import shortened
 from nestmap.pipeline.format.numbers import count, cycles, energy_text
+from nestmap.pipeline.render.charts import vega_spec as vega
 from nestmap.pipeline.render.charts.chart import Chart
 from nestmap.pipeline.render.charts.mappings import cost_axes, starred_shape
 from nestmap.pipeline.render.charts.palette import Tone
-from nestmap.pipeline.render.charts.vega_spec import (
-    DARK,
-    INK,
-    OUTLINED,
-    Row,
-    Spec,
-    calculated,
-    color_of,
-    described,
-    exact,
-    in_main_view,
-    letters,
-    main_view,
-    nominal,
-    parameter,
-    quantitative,
-    shown,
-    spec_text,
-    unit_view,
-    zoom,
-)
 
 MOST_POINTS: Final = 1500
 """The maximum number of allocations drawn: all on a front, and some of the others."""
@@ -50,8 +30,8 @@ REPORTED: Final = "reported schedule"
 _LETTERS: Final = 240
 """The maximum number of letters of an allocation in a tooltip."""
 
-_OLD: Final = color_of(Tone("#bccad8", "#59636e"))
-_NEW: Final = color_of(Tone("#00466f", "#b5defa"))
+_OLD: Final = vega.color_of(Tone("#bccad8", "#59636e"))
+_NEW: Final = vega.color_of(Tone("#00466f", "#b5defa"))
 """The colours of the first generation and of the last one."""
 
 _HEIGHT: Final = 380
@@ -79,8 +59,8 @@ def front_chart(
         _FRONTS: [*_fronts(view)],
     }
     summary = _summary(view, len(chosen))
-    chart: Spec = {**_chart(view), "description": summary}
-    text = spec_text(chart, data, letters((FRONT, REPORTED)))
+    chart: vega.Spec = {**_chart(view), "description": summary}
+    text = vega.spec_text(chart, data, vega.letters((FRONT, REPORTED)))
     title = "Allocations: energy and latency"
     return Chart(name="allocations", title=title, summary=summary, spec=text)
 
@@ -114,7 +94,7 @@ def _chosen(view: FrontView) -> list[int]:
 
 def _points(
     view: FrontView, space: AllocationSpace, chosen: Sequence[int], reported: Allocation | None
-) -> Iterator[Row]:
+) -> Iterator[vega.Row]:
     last = set(_last(view))
     for place in chosen:
         allocation = view.allocations[place]
@@ -134,7 +114,7 @@ def _last(view: FrontView) -> list[int]:
     return [int(place) for place in view.fronts[-1]] if view.fronts else []
 
 
-def _fronts(view: FrontView) -> Iterator[Row]:
+def _fronts(view: FrontView) -> Iterator[vega.Row]:
     """The fronts of some generations: the first, the last and some between them."""
     last = len(view.fronts) - 1
     for place in sorted({round(float(x)) for x in np.linspace(0, last, MOST_FRONTS)}):
@@ -146,24 +126,27 @@ def _fronts(view: FrontView) -> Iterator[Row]:
             }
 
 
-def _chart(view: FrontView) -> Spec:
+def _chart(view: FrontView) -> vega.Spec:
     place = cost_axes(view.latency.astype(np.float64), view.energy)
-    allocations = main_view(_allocations(view, place))
+    allocations = vega.main_view(_allocations(view, place))
     fields = ["x", "y", _ALLOCATION]
-    clicked: Spec = {
+    clicked: vega.Spec = {
         "name": _SELECTED,
         "select": {"type": "point", "fields": fields, "on": "click"},
     }
     return {
         "layer": [_lines(view, place), allocations, _marked(place), _written()],
-        "params": [*in_main_view(clicked, zoom()), parameter(DARK, value=False)],
+        "params": [
+            *vega.in_main_view(clicked, vega.zoom()),
+            vega.parameter(vega.DARK, value=False),
+        ],
         "height": _HEIGHT,
     }
 
 
-def _generation(view: FrontView) -> Spec:
+def _generation(view: FrontView) -> vega.Spec:
     last = max(*view.numbers, *view.generation.tolist(), 1)
-    return quantitative(
+    return vega.quantitative(
         "generation",
         {
             "scale": {"domain": [0, last], "range": [_OLD, _NEW], "interpolate": "hcl"},
@@ -177,15 +160,20 @@ def _generation(view: FrontView) -> Spec:
     )
 
 
-def _lines(view: FrontView, place: Spec) -> Spec:
+def _lines(view: FrontView, place: vega.Spec) -> vega.Spec:
     """The fronts of some generations."""
-    line: Spec = {"interpolate": "step-after", "clip": True, "strokeWidth": 1.4, "opacity": 0.8}
-    color: Spec = {"color": _generation(view), "detail": nominal("generation")}
-    return unit_view(_FRONTS, {"type": "line", **line, "aria": False}, {**place, **color})
+    line: vega.Spec = {
+        "interpolate": "step-after",
+        "clip": True,
+        "strokeWidth": 1.4,
+        "opacity": 0.8,
+    }
+    color: vega.Spec = {"color": _generation(view), "detail": vega.nominal("generation")}
+    return vega.unit_view(_FRONTS, {"type": "line", **line, "aria": False}, {**place, **color})
 
 
-def _allocations(view: FrontView, place: Spec) -> Spec:
-    return unit_view(
+def _allocations(view: FrontView, place: vega.Spec) -> vega.Spec:
+    return vega.unit_view(
         _POINTS,
         {"type": "point", "filled": True, "clip": True, "opacity": 0.75},
         {**place, **_told(), "color": _generation(view), "size": _size(36)},
@@ -193,61 +181,63 @@ def _allocations(view: FrontView, place: Spec) -> Spec:
     )
 
 
-def _marked(place: Spec) -> Spec:
+def _marked(place: vega.Spec) -> vega.Spec:
     """Those on the last front, and the reported one as a star."""
     size = _size({"expr": f"datum.kind === '{REPORTED}' ? 320 : 60"})
     shape = starred_shape([FRONT, REPORTED])
-    return unit_view(
+    return vega.unit_view(
         _POINTS,
-        {"type": "point", "filled": True, "clip": True, "style": OUTLINED, "opacity": 1},
+        {"type": "point", "filled": True, "clip": True, "style": vega.OUTLINED, "opacity": 1},
         {**place, **_told(), "shape": shape, "size": size, "color": {"value": "#ffffff"}},
         [*_calculated(), {"filter": f"datum.kind !== '{OTHER}'"}],
     )
 
 
-def _size(usual: float | Spec) -> Spec:
+def _size(usual: float | vega.Spec) -> vega.Spec:
     """The selected point is larger."""
-    selected: Spec = {"param": _SELECTED, "empty": False, "value": 220}
+    selected: vega.Spec = {"param": _SELECTED, "empty": False, "value": 220}
     return {"condition": selected, "value": usual}
 
 
-def _costs() -> list[Spec]:
+def _costs() -> list[vega.Spec]:
     """The texts of the costs."""
-    return calculated({"energy": exact("y", "pJ"), "latency": exact("x", "cycles")})
+    return vega.calculated({"energy": vega.exact("y", "pJ"), "latency": vega.exact("x", "cycles")})
 
 
-def _calculated() -> list[Spec]:
+def _calculated() -> list[vega.Spec]:
     """The texts that tooltips and screen readers tell."""
     aria = "datum.kind + ', generation ' + datum.generation + ': ' + datum.energy + ', ' + "
     return [
         *_costs(),
-        *calculated({"aria": f"{aria}datum.latency", "peaks": exact("memory", "bit")}),
+        *vega.calculated({"aria": f"{aria}datum.latency", "peaks": vega.exact("memory", "bit")}),
     ]
 
 
-def _told() -> Spec:
+def _told() -> vega.Spec:
     tooltip = [
-        shown("latency"),
-        shown("energy"),
-        shown("peaks", "peaks of memories on the chip"),
-        shown("generation"),
-        shown(_ALLOCATION, "layers and their cores"),
+        vega.shown("latency"),
+        vega.shown("energy"),
+        vega.shown("peaks", "peaks of memories on the chip"),
+        vega.shown("generation"),
+        vega.shown(_ALLOCATION, "layers and their cores"),
     ]
-    return {"description": described(), "tooltip": tooltip}
+    return {"description": vega.described(), "tooltip": tooltip}
 
 
-def _written() -> Spec:
+def _written() -> vega.Spec:
     """The selected allocation as text above the points."""
-    corner: Spec = {"align": "left", "baseline": "top", "x": 4, "y": 2}
-    width: Spec = {"limit": {"expr": "width - 8"}}
-    return unit_view(
+    corner: vega.Spec = {"align": "left", "baseline": "top", "x": 4, "y": 2}
+    width: vega.Spec = {"limit": {"expr": "width - 8"}}
+    return vega.unit_view(
         _POINTS,
-        {"type": "text", **corner, **width, "style": INK, "strokeWidth": 0},
-        {"text": nominal("text")},
+        {"type": "text", **corner, **width, "style": vega.INK, "strokeWidth": 0},
+        {"text": vega.nominal("text")},
         [
             {"filter": {"param": _SELECTED, "empty": False}},
             *_costs(),
-            *calculated({"text": "datum.latency + ', ' + datum.energy + '. ' + datum.allocation"}),
+            *vega.calculated(
+                {"text": "datum.latency + ', ' + datum.energy + '. ' + datum.allocation"}
+            ),
         ],
     )
 

@@ -16,6 +16,7 @@ from nestmap.pipeline.analysis.schedule.tables import BarKind, Gantt, RowKind
 from nestmap.pipeline.format.mappings import shortened
 from nestmap.pipeline.format.numbers import count, cycles
 from nestmap.pipeline.format.palette import Look
+from nestmap.pipeline.render.charts import vega_spec as vega
 from nestmap.pipeline.render.charts.chart import Chart
 from nestmap.pipeline.render.charts.palette import tone
 from nestmap.pipeline.render.charts.schedule.bars import Levels, bar_rows, levels
@@ -29,29 +30,6 @@ from nestmap.pipeline.render.charts.schedule.time_axis import (
     within,
 )
 from nestmap.pipeline.render.charts.schedule.transfer_kinds import row_name
-from nestmap.pipeline.render.charts.vega_spec import (
-    DARK,
-    INK,
-    Spec,
-    calculated,
-    color_of,
-    described,
-    either,
-    exact,
-    faded,
-    in_main_view,
-    legend,
-    letters,
-    main_view,
-    nominal,
-    ordinal,
-    parameter,
-    picked,
-    plain,
-    shown,
-    spec_text,
-    unit_view,
-)
 
 MOST_NAMED: Final = 12
 """The maximum number of layers in the legend: those with the most busy cycles."""
@@ -94,7 +72,7 @@ def gantt_charts(named: Sequence[tuple[str, Schedule]]) -> tuple[Chart, ...]:
     found = align_layers([without_wires(gantt(schedule)) for _, schedule in named])
     longest = max(chart.latency for chart in found)
     return tuple(
-        _drawn(f"schedule-{place}", plain(name), schedule, replace(chart, latency=longest))
+        _drawn(f"schedule-{place}", vega.plain(name), schedule, replace(chart, latency=longest))
         for place, ((name, schedule), chart) in enumerate(zip(named, found, strict=True), start=1)
     )
 
@@ -108,11 +86,11 @@ def _drawn(name: str, title: str, schedule: Schedule, found: Gantt) -> Chart:
         _CRITICAL: [*critical_rows(found)],
     }
     named = _named_layers(found)
-    rows = [shortened(plain(row_name(row))) for row in found.rows]
+    rows = [shortened(vega.plain(row_name(row))) for row in found.rows]
     summary = _summary(schedule, found, drawn)
-    chart: Spec = {**_chart(found, drawn, named), "description": summary}
-    longest = letters((shortened(plain(found.layers[i])) for i in named), rows)
-    text = spec_text(chart, data, longest, time=found.latency)
+    chart: vega.Spec = {**_chart(found, drawn, named), "description": summary}
+    longest = vega.letters((shortened(vega.plain(found.layers[i])) for i in named), rows)
+    text = vega.spec_text(chart, data, longest, time=found.latency)
     return Chart(name=name, title=title, summary=summary, spec=text)
 
 
@@ -125,29 +103,29 @@ def _named_layers(found: Gantt) -> list[int]:
     return sorted(np.argsort(-busy, kind="stable")[:MOST_NAMED].tolist())
 
 
-def _chart(found: Gantt, drawn: Levels, named: Sequence[int]) -> Spec:
+def _chart(found: Gantt, drawn: Levels, named: Sequence[int]) -> vega.Spec:
     rows = len(found.rows)
     step = next((step for most, step in _STEPS if rows <= most), _SMALLEST)
-    names = [plain(row_name(row)) for row in found.rows]
+    names = [vega.plain(row_name(row)) for row in found.rows]
     place = {**time_axis(found.latency, "top" if rows > 15 else "bottom"), "y": _rows(rows)}
-    bars = main_view(_bars(found, drawn, named, place))
+    bars = vega.main_view(_bars(found, drawn, named, place))
     return {
         "layer": [_stalls(found, place), bars, _critical(found, step, place)],
         "params": [
-            *in_main_view(picked("layer"), window()),
-            parameter(DARK, value=False),
-            parameter(_ROWS, names),
-            parameter(_SHORT, [shortened(name) for name in names]),
-            parameter(_LAYERS, [plain(name) for name in found.layers]),
-            parameter(_KINDS, list(_WORDS.values())),
-            parameter(_REASONS, list(STALL_LABELS.values())),
+            *vega.in_main_view(vega.picked("layer"), window()),
+            vega.parameter(vega.DARK, value=False),
+            vega.parameter(_ROWS, names),
+            vega.parameter(_SHORT, [shortened(name) for name in names]),
+            vega.parameter(_LAYERS, [vega.plain(name) for name in found.layers]),
+            vega.parameter(_KINDS, list(_WORDS.values())),
+            vega.parameter(_REASONS, list(STALL_LABELS.values())),
         ],
         "height": step * rows,
     }
 
 
-def _rows(count_: int) -> Spec:
-    names: Spec = {
+def _rows(count_: int) -> vega.Spec:
+    names: vega.Spec = {
         "title": None,
         "labelExpr": f"{_SHORT}[datum.value]",
         "labelOverlap": False,
@@ -155,43 +133,43 @@ def _rows(count_: int) -> Spec:
         "domain": False,
         "grid": True,
     }
-    scale: Spec = {"domain": list(range(count_)), "paddingInner": 0.2, "paddingOuter": 0.1}
-    return ordinal("row", {"axis": names, "scale": scale})
+    scale: vega.Spec = {"domain": list(range(count_)), "paddingInner": 0.2, "paddingOuter": 0.1}
+    return vega.ordinal("row", {"axis": names, "scale": scale})
 
 
-def _bars(found: Gantt, drawn: Levels, named: Sequence[int], place: Spec) -> Spec:
+def _bars(found: Gantt, drawn: Levels, named: Sequence[int], place: vega.Spec) -> vega.Spec:
     fine = is_narrow(found.latency, drawn.fine_below)
-    return unit_view(
+    return vega.unit_view(
         _BARS,
         {"type": "bar", "clip": True},
         {
             **place,
             "color": _colors(found, named),
-            "opacity": faded(),
-            "strokeWidth": either(_thin(found), 0, 0.5),
-            "description": described(),
+            "opacity": vega.faded(),
+            "strokeWidth": vega.either(_thin(found), 0, 0.5),
+            "description": vega.described(),
             "tooltip": [
-                shown("place", "on"),
-                shown("of", "layer and node"),
-                shown("what"),
-                shown("begin", "start"),
-                shown("finish", "end"),
-                shown("runtime"),
-                shown("size", "output or sent"),
+                vega.shown("place", "on"),
+                vega.shown("of", "layer and node"),
+                vega.shown("what"),
+                vega.shown("begin", "start"),
+                vega.shown("finish", "end"),
+                vega.shown("runtime"),
+                vega.shown("size", "output or sent"),
             ],
         },
         [
             {"filter": within(found.latency)},
             {"filter": f"datum.fine ? {fine} : {_coarse(drawn, fine)}"},
-            *calculated(
+            *vega.calculated(
                 {
                     "place": f"{_ROWS}[datum.row]",
                     "what": f"{_KINDS}[datum.kind] + (isValid(datum.from) ? "
                     "' from core ' + datum.from + ' to ' + datum.to : '')",
                     "of": f"{_LAYERS}[datum.layer] + ' ' + datum.node"
                     " + (datum.count > 1 ? ' and ' + (datum.count - 1) + ' more' : '')",
-                    "begin": exact("start", "cycles"),
-                    "finish": exact("end", "cycles"),
+                    "begin": vega.exact("start", "cycles"),
+                    "finish": vega.exact("end", "cycles"),
                     "runtime": "format(datum.end - datum.start, ',') + ' cycles'",
                     "size": "datum.count > 1 ? '' : format(datum.bits, ',') + ' bit'",
                     "aria": "datum.place + ': ' + datum.of + ' ' + datum.what + ', '"
@@ -212,29 +190,32 @@ def _coarse(drawn: Levels, fine: str) -> str:
     return "true" if drawn.fine is None else f"!({fine})"
 
 
-def _colors(found: Gantt, named: Sequence[int]) -> Spec:
+def _colors(found: Gantt, named: Sequence[int]) -> vega.Spec:
     tones = [tone(Look(color)) for color in layer_colors(len(found.layers))]
-    scale: Spec = {"domain": list(range(len(tones))), "range": [color_of(x) for x in tones]}
-    names: Spec = {**legend(), "labelExpr": f"{_LAYERS}[datum.value]", "values": named}
-    return nominal("layer", {"scale": scale, "legend": names})
+    scale: vega.Spec = {
+        "domain": list(range(len(tones))),
+        "range": [vega.color_of(x) for x in tones],
+    }
+    names: vega.Spec = {**vega.legend(), "labelExpr": f"{_LAYERS}[datum.value]", "values": named}
+    return vega.nominal("layer", {"scale": scale, "legend": names})
 
 
-def _stalls(found: Gantt, place: Spec) -> Spec:
+def _stalls(found: Gantt, place: vega.Spec) -> vega.Spec:
     """Idle times of cores, in a faint text colour."""
-    faint: Spec = {"style": INK, "aria": False, "strokeOpacity": 0, "opacity": 0.07}
+    faint: vega.Spec = {"style": vega.INK, "aria": False, "strokeOpacity": 0, "opacity": 0.07}
     told = [
-        shown("place", "idle"),
-        shown("why"),
-        shown("of", "next node"),
-        shown("length", "idle for"),
+        vega.shown("place", "idle"),
+        vega.shown("why"),
+        vega.shown("of", "next node"),
+        vega.shown("length", "idle for"),
     ]
-    return unit_view(
+    return vega.unit_view(
         _STALLS,
         {"type": "rect", "clip": True, **faint},
         {**place, "tooltip": told},
         [
             {"filter": within(found.latency)},
-            *calculated(
+            *vega.calculated(
                 {
                     "place": f"{_ROWS}[datum.row]",
                     "why": f"{_REASONS}[datum.reason]",
@@ -246,11 +227,11 @@ def _stalls(found: Gantt, place: Spec) -> Spec:
     )
 
 
-def _critical(found: Gantt, step: float, place: Spec) -> Spec:
+def _critical(found: Gantt, step: float, place: vega.Spec) -> vega.Spec:
     """A line below the steps of the critical path."""
-    line: Spec = {"style": INK, "aria": False, "height": 2.5, "yOffset": 0.45 * step}
-    mark: Spec = {"type": "rect", "clip": True, **line, "tooltip": None}
-    return unit_view(_CRITICAL, mark, place, [{"filter": within(found.latency)}])
+    line: vega.Spec = {"style": vega.INK, "aria": False, "height": 2.5, "yOffset": 0.45 * step}
+    mark: vega.Spec = {"type": "rect", "clip": True, **line, "tooltip": None}
+    return vega.unit_view(_CRITICAL, mark, place, [{"filter": within(found.latency)}])
 
 
 def _summary(schedule: Schedule, found: Gantt, drawn: Levels) -> str:

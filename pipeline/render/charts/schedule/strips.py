@@ -7,35 +7,13 @@ from typing import Final, NamedTuple
 
 from nestmap.pipeline.format.mappings import shortened
 from nestmap.pipeline.format.palette import Look
+from nestmap.pipeline.render.charts import vega_spec as vega
 from nestmap.pipeline.render.charts.chart import Chart
 from nestmap.pipeline.render.charts.schedule.time_axis import (
     brush,
     time_axis,
     window,
     within,
-)
-from nestmap.pipeline.render.charts.vega_spec import (
-    DARK,
-    INK,
-    Row,
-    Spec,
-    calculated,
-    described,
-    exact,
-    faded,
-    in_main_view,
-    legend,
-    letters,
-    main_view,
-    nominal,
-    parameter,
-    picked,
-    plain,
-    quantitative,
-    scale_of,
-    shown,
-    spec_text,
-    unit_view,
 )
 
 MOST_CELLS: Final = 4000
@@ -83,33 +61,38 @@ def cell(row: int, start: int, end: int, low: float, high: float) -> dict[str, i
     return {"row": row, "start": start, "end": end, "y": bottom, "top": top}
 
 
-def strips_chart(strips: Strips, cells: Sequence[Row]) -> Chart:
+def strips_chart(strips: Strips, cells: Sequence[vega.Row]) -> Chart:
     """The strips; each cell has at least the fields of :func:`cell`, and ``part``."""
     labels = [part.label for part in strips.parts]
-    names = [plain(name) for name in strips.rows]
+    names = [vega.plain(name) for name in strips.rows]
     several = len(labels) > 1
-    selections = [*([picked("label")] if several else []), brush() if strips.chooses else window()]
-    chart: Spec = {
-        "layer": [_full(_down(strips)), main_view(_cells(strips, labels))],
+    selections = [
+        *([vega.picked("label")] if several else []),
+        brush() if strips.chooses else window(),
+    ]
+    chart: vega.Spec = {
+        "layer": [_full(_down(strips)), vega.main_view(_cells(strips, labels))],
         "params": [
-            *in_main_view(*selections),
-            parameter(DARK, value=False),
-            parameter(_ROWS, names),
-            parameter(_SHORT, [shortened(name) for name in names]),
-            parameter(_PARTS, labels),
+            *vega.in_main_view(*selections),
+            vega.parameter(vega.DARK, value=False),
+            vega.parameter(_ROWS, names),
+            vega.parameter(_SHORT, [shortened(name) for name in names]),
+            vega.parameter(_PARTS, labels),
         ],
         "height": _STEP * len(names) * (1.6 if strips.chooses else 1.0),
         "description": strips.summary,
     }
-    longest = letters(labels, map(shortened, names))
-    text = spec_text(chart, {_DATA: cells, _LINES: _heights(strips)}, longest, time=strips.latency)
+    longest = vega.letters(labels, map(shortened, names))
+    text = vega.spec_text(
+        chart, {_DATA: cells, _LINES: _heights(strips)}, longest, time=strips.latency
+    )
     return Chart(name=strips.name, title=strips.title, summary=strips.summary, spec=text)
 
 
-def _down(strips: Strips) -> Spec:
+def _down(strips: Strips) -> vega.Spec:
     """Rows from the top, each one unit high."""
     count = len(strips.rows)
-    names: Spec = {
+    names: vega.Spec = {
         "title": None,
         "values": [row + 1 - _HIGH / 2 for row in range(count)],
         "labelExpr": f"{_SHORT}[floor(datum.value)]",
@@ -118,40 +101,42 @@ def _down(strips: Strips) -> Spec:
         "domain": False,
         "grid": False,
     }
-    scale: Spec = {"domain": [0, count], "reverse": True, "nice": False, "zero": False}
-    return quantitative("y", {"axis": names, "scale": scale})
+    scale: vega.Spec = {"domain": [0, count], "reverse": True, "nice": False, "zero": False}
+    return vega.quantitative("y", {"axis": names, "scale": scale})
 
 
-def _cells(strips: Strips, labels: Sequence[str]) -> Spec:
+def _cells(strips: Strips, labels: Sequence[str]) -> vega.Spec:
     several = len(labels) > 1
-    scale = scale_of(labels, [part.look for part in strips.parts])
-    return unit_view(
+    scale = vega.scale_of(labels, [part.look for part in strips.parts])
+    return vega.unit_view(
         _DATA,
         {"type": "bar", "clip": True, "strokeWidth": 0, "minBandSize": 0},
         {
             **time_axis(strips.latency),
             "y": _down(strips),
             "y2": {"field": "top"},
-            "color": nominal("label", {"scale": scale, "legend": legend() if several else None}),
-            "opacity": faded() if several else {"value": 1},
-            "description": described(),
+            "color": vega.nominal(
+                "label", {"scale": scale, "legend": vega.legend() if several else None}
+            ),
+            "opacity": vega.faded() if several else {"value": 1},
+            "description": vega.described(),
             "tooltip": [
-                shown("name", "of"),
-                *([shown("label", "what")] if several else []),
-                shown("text", strips.quantity),
-                shown("begin", "from"),
-                shown("finish", "to"),
+                vega.shown("name", "of"),
+                *([vega.shown("label", "what")] if several else []),
+                vega.shown("text", strips.quantity),
+                vega.shown("begin", "from"),
+                vega.shown("finish", "to"),
             ],
         },
         [
             {"filter": "true" if strips.chooses else within(strips.latency)},
-            *calculated(
+            *vega.calculated(
                 {
                     "name": f"{_ROWS}[datum.row]",
                     "label": f"{_PARTS}[datum.part]",
                     "text": strips.text,
-                    "begin": exact("start", "cycles"),
-                    "finish": exact("end", "cycles"),
+                    "begin": vega.exact("start", "cycles"),
+                    "finish": vega.exact("end", "cycles"),
                     "aria": "datum.name + ', ' + datum.label + ', '"
                     " + datum.begin + ': ' + datum.text",
                 }
@@ -160,13 +145,13 @@ def _cells(strips: Strips, labels: Sequence[str]) -> Spec:
     )
 
 
-def _full(down: Spec) -> Spec:
+def _full(down: vega.Spec) -> vega.Spec:
     """Lines at the heights of empty and full strips."""
-    faint: Spec = {"style": INK, "strokeWidth": 0.7, "strokeOpacity": 0.35, "aria": False}
-    return unit_view(_LINES, {"type": "rule", **faint}, {"y": down})
+    faint: vega.Spec = {"style": vega.INK, "strokeWidth": 0.7, "strokeOpacity": 0.35, "aria": False}
+    return vega.unit_view(_LINES, {"type": "rule", **faint}, {"y": down})
 
 
-def _heights(strips: Strips) -> list[Row]:
+def _heights(strips: Strips) -> list[vega.Row]:
     """The positions of the lines."""
     rows = range(len(strips.rows))
     return [{"y": round(y, 5)} for row in rows for y in (row + 1.0, row + 1 - _HIGH)]

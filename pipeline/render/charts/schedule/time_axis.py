@@ -5,36 +5,32 @@ from __future__ import annotations
 from typing import Final
 
 from nestmap.pipeline.format.numbers import cycles_unit
-from nestmap.pipeline.render.charts.vega_spec import (
-    WHEEL,
-    ZOOM,
-    Side,
-    Spec,
-    axis,
-    quantitative,
-)
+from nestmap.pipeline.render.charts import vega_spec as vega
 
 BEGIN: Final = "start"
 """The field on the axis, also used in ``charts.js``."""
 
 
-def time_axis(latency: int, orient: Side = "bottom") -> Spec:
+def time_axis(latency: int, orient: vega.Side = "bottom") -> vega.Spec:
     """The channels of bars over the time from 0 up to the latency, in cycles."""
-    scale: Spec = {"domain": [0, max(latency, 1)], "nice": False}
-    begin = quantitative(
-        BEGIN, {"scale": scale, "axis": axis("Time", cycles_unit(latency), orient)}
+    scale: vega.Spec = {"domain": [0, max(latency, 1)], "nice": False}
+    begin = vega.quantitative(
+        BEGIN, {"scale": scale, "axis": vega.axis("Time", cycles_unit(latency), orient)}
     )
     return {"x": begin, "x2": {"field": "end"}}
 
 
-def window() -> Spec:
+def window() -> vega.Spec:
     """Dragging moves the window, Ctrl and the wheel zoom, a double click shows the whole time."""
     return {**brush(), "bind": "scales"}
 
 
-def brush() -> Spec:
+def brush() -> vega.Spec:
     """Dragging selects the window of all other charts."""
-    return {"name": ZOOM, "select": {"type": "interval", "encodings": ["x"], "zoom": WHEEL}}
+    return {
+        "name": vega.ZOOM,
+        "select": {"type": "interval", "encodings": ["x"], "zoom": vega.WHEEL},
+    }
 
 
 def within(latency: int) -> str:
@@ -54,8 +50,8 @@ def shown_length(latency: int) -> str:
 
 
 def _from() -> str:
-    return f"({ZOOM}.{BEGIN} ? {ZOOM}.{BEGIN}[0] : 0)"
+    return f"({vega.ZOOM}.{BEGIN} ? {vega.ZOOM}.{BEGIN}[0] : 0)"
 
 
 def _to(latency: int) -> str:
-    return f"({ZOOM}.{BEGIN} ? {ZOOM}.{BEGIN}[1] : {latency})"
+    return f"({vega.ZOOM}.{BEGIN} ? {vega.ZOOM}.{BEGIN}[1] : {latency})"

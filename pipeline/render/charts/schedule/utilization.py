@@ -13,6 +13,7 @@ from nestmap.pipeline.analysis.schedule.tables import Floats, Ints, MemoryUse, W
 from nestmap.pipeline.analysis.schedule.utilization import bin_edges, memory_uses, wire_uses
 from nestmap.pipeline.format.numbers import capacity, count, share
 from nestmap.pipeline.format.palette import SERIES, Look
+from nestmap.pipeline.render.charts import vega_spec as vega
 from nestmap.pipeline.render.charts.chart import Chart
 from nestmap.pipeline.render.charts.schedule.strips import (
     MOST_CELLS,
@@ -26,7 +27,6 @@ from nestmap.pipeline.render.charts.schedule.transfer_kinds import (
     row_name,
     sent_parts,
 )
-from nestmap.pipeline.render.charts.vega_spec import Row, exact, percent, plain
 
 _BINS: Final = 300
 _FEWEST: Final = 20
@@ -38,7 +38,7 @@ def overview_chart(schedule: Schedule) -> Chart:
     cores = len(schedule.problem.accelerator.compute_cores)
     edges = bin_edges(schedule.latency, _BINS)
     running = np.diff(_core_cycles(schedule, edges)) / np.maximum(np.diff(edges), 1)
-    cells: list[Row] = [
+    cells: list[vega.Row] = [
         cell(0, start, end, 0.0, value / cores) | {"part": 0, "value": round(value, 3)}
         for (start, end), value in zip(pairwise(edges.tolist()), running.tolist(), strict=True)
         if value > 0
@@ -84,14 +84,14 @@ def memory_chart(schedule: Schedule) -> Chart | None:
         name="memories",
         title="Memories on the chip",
         summary=(
-            f"{count(len(uses))} memories; fullest is {plain(_memory_name(fullest))}: at most "
+            f"{count(len(uses))} memories; fullest is {vega.plain(_memory_name(fullest))}: at most "
             f"{capacity(fullest.peak)}, {share(fullest.peak / fullest.capacity)} of "
             f"{capacity(fullest.capacity)}. Lines: empty and full."
         ),
         rows=[_memory_name(use) for use in uses],
         parts=(Part("in use", Look(SERIES)),),
         quantity="in use",
-        text=f"{exact('value', 'bit')} + ' (' + {percent('share')} + ')'",
+        text=f"{vega.exact('value', 'bit')} + ' (' + {vega.percent('share')} + ')'",
         latency=schedule.latency,
     )
     cells = [x for row, use in enumerate(uses) for x in _steps(row, thin[use.place], strips)]
@@ -102,7 +102,7 @@ def _memory_name(use: MemoryUse) -> str:
     return f"core {', '.join(map(str, use.home.cores))} {use.home.name}"
 
 
-def _steps(row: int, use: MemoryUse, strips: Strips) -> Iterator[Row]:
+def _steps(row: int, use: MemoryUse, strips: Strips) -> Iterator[vega.Row]:
     times = [*use.times.tolist(), max(strips.latency, int(use.times[-1]))]
     for (start, end), bits in zip(pairwise(times), use.bits.tolist(), strict=True):
         if bits and end > start:
@@ -127,24 +127,24 @@ def wire_chart(schedule: Schedule) -> Chart | None:
         rows=[_wire_name(use) for use in uses],
         parts=sent_parts(),
         quantity="of the time",
-        text=percent("value"),
+        text=vega.percent("value"),
         latency=schedule.latency,
     )
     return strips_chart(strips, [x for row, use in enumerate(uses) for x in _shares(row, use)])
 
 
 def _wire_name(use: WireUse) -> str:
-    return plain(row_name(use.row))
+    return vega.plain(row_name(use.row))
 
 
-def _shares(row: int, use: WireUse) -> Iterator[Row]:
+def _shares(row: int, use: WireUse) -> Iterator[vega.Row]:
     """The kinds of data on a channel in each bin, stacked."""
     shares = use.shares[list(map(int, SENT_KINDS))].T.tolist()
     for (start, end), parts in zip(pairwise(use.edges.tolist()), shares, strict=True):
         yield from _stacked(row, start, end, parts)
 
 
-def _stacked(row: int, start: int, end: int, parts: Sequence[float]) -> Iterator[Row]:
+def _stacked(row: int, start: int, end: int, parts: Sequence[float]) -> Iterator[vega.Row]:
     low = 0.0
     for part, value in enumerate(parts):
         if value > 0:
