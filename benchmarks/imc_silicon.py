@@ -16,12 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, final
 
-from nestmap.costmodel.imc.array import (
-    array_areas,
-    clock_period,
-    peak_energies,
-    peak_performance,
-)
+from nestmap.costmodel.imc.array import array_areas, clock_period, peak_energies, peak_performance
 from nestmap.costmodel.memory_cost.sram import fitted_cost
 from nestmap.model import (
     IMC_CELLS,

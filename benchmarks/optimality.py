@@ -14,13 +14,7 @@ from dataclasses import dataclass
 
 from benchmarks.exact import distinct_layers
 from nestmap.costmodel.evaluate import evaluate_batch
-from nestmap.model import (
-    EvaluationBatch,
-    MappingProblem,
-    MappingType,
-    Objective,
-    SpatialProblem,
-)
+from nestmap.model import EvaluationBatch, MappingProblem, MappingType, Objective, SpatialProblem
 from nestmap.pipeline.frontend.bundled import accelerator_names
 from nestmap.pipeline.frontend.read.accelerator import read_accelerator
 from nestmap.pipeline.frontend.read.mapping import read_mapping

@@ -13,12 +13,7 @@ from uuid import UUID, uuid4
 from nestmap.model.errors import InputError, StoreError, check_kind
 from nestmap.store import read, record, rows
 from nestmap.store.connection.checkpoint_repair import repair_checkpoint
-from nestmap.store.connection.connect import (
-    checkpoint_log,
-    connect,
-    connect_read_only,
-    restrict,
-)
+from nestmap.store.connection.connect import checkpoint_log, connect, connect_read_only, restrict
 from nestmap.store.connection.database import PATIENCE, Database
 from nestmap.store.read import sql as sql_queries
 from nestmap.store.read.named_queries import (

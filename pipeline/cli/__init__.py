@@ -20,9 +20,7 @@ def main() -> None:
     gc.set_threshold(*_COLLECTION)
     try:
         with exit_if_interrupted():
-            from nestmap.pipeline.cli.commands import (  # noqa: PLC0415 (interrupted, too)
-                command_line,
-            )
+            from nestmap.pipeline.cli.commands import command_line  # noqa: PLC0415 (interrupted, too)
 
             command_line(sys.argv[1:])()
     except SystemExit as error:

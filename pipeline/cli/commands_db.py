@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from nestmap.pipeline.cli.options.store import (
-    CheckOptions,
-    MergeOptions,
-    PruneOptions,
-)
+from nestmap.pipeline.cli.options.store import CheckOptions, MergeOptions, PruneOptions
 from nestmap.pipeline.cli.parameters import add_command
 
 

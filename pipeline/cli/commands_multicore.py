@@ -5,10 +5,7 @@ from __future__ import annotations
 import typer
 
 from nestmap.pipeline.cli.error_handling import report_warnings
-from nestmap.pipeline.cli.options.multicore import (
-    SplitCommandOptions,
-    StreamCommandOptions,
-)
+from nestmap.pipeline.cli.options.multicore import SplitCommandOptions, StreamCommandOptions
 from nestmap.pipeline.cli.parameters import add_command
 
 

@@ -28,12 +28,7 @@ from nestmap.pipeline.explore.replay import fixed_spatial, only_layer, replay
 from nestmap.pipeline.frontend.read.accelerator import read_accelerator
 from nestmap.pipeline.render.json.results import full_json
 from nestmap.pipeline.render.text.evaluation import breakdown
-from nestmap.pipeline.render.text.network import (
-    infeasible_notes,
-    layer_table,
-    machine_note,
-    totals,
-)
+from nestmap.pipeline.render.text.network import infeasible_notes, layer_table, machine_note, totals
 from nestmap.pipeline.render.text.vector import vector_note
 from nestmap.pipeline.stages import SpatialMappingConversionStage, WorkloadStage
 from nestmap.pipeline.stages.mapping.imc_skipped import skipped_note

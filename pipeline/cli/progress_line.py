@@ -25,9 +25,7 @@ class ProgressLine:
         self._drawn: tuple[Progress, TaskID] | None = None
         self._has_said = False
         if console is not None or _may_be_terminal():
-            from nestmap.pipeline.cli.terminal_bar import (  # noqa: PLC0415 (imports rich)
-                terminal_bar,
-            )
+            from nestmap.pipeline.cli.terminal_bar import terminal_bar  # noqa: PLC0415 (imports rich)
 
             bar = terminal_bar(console)
             self._drawn = bar, bar.add_task(description, total=None, text=text)

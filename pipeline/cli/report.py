@@ -22,9 +22,7 @@ def run_report(options: ReportOptions) -> None:
     check_target("--output", options.output, (options.store,))
     with Store.open_read_only(options.store) as store:
         if len(options.runs) == 1 and is_sweep(store, options.runs[0]):
-            from nestmap.pipeline.pages.report.recorded_sweep import (  # noqa: PLC0415 (slow to import)
-                sweep_report,
-            )
+            from nestmap.pipeline.pages.report.recorded_sweep import sweep_report  # noqa: PLC0415 (slow to import)
 
             write_text(options.output, sweep_report(store, options.runs[0]))
             print_note(f"Written to {options.output}.")

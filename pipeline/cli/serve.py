@@ -19,12 +19,7 @@ def run_serve(options: ServeOptions) -> None:
     """
     check_installed("explorer", (*REPORT, "starlette", "uvicorn"), "web")
     from nestmap.pipeline.pages.explorer.access import new_token  # noqa: PLC0415
-    from nestmap.pipeline.pages.explorer.server import (  # noqa: PLC0415 (its packages are optional)
-        DEFAULT_PORT,
-        address,
-        listening,
-        serve,
-    )
+    from nestmap.pipeline.pages.explorer.server import DEFAULT_PORT, address, listening, serve  # noqa: PLC0415 (its packages are optional)
 
     Store.open_read_only(options.store).close()
     listener = listening(options.port)

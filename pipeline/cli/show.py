@@ -39,9 +39,7 @@ def run_show(options: ShowOptions) -> None:
     if options != ShowOptions(accelerator=options.accelerator, strict=options.strict):
         other = "a network or an option for one"
         raise InputError.conflict("--accelerator", other, "use one of them")
-    from nestmap.pipeline.cli.show_accelerator import (  # noqa: PLC0415 (networks do not need it)
-        show_accelerator,
-    )
+    from nestmap.pipeline.cli.show_accelerator import show_accelerator  # noqa: PLC0415 (networks do not need it)
 
     show_accelerator(options.accelerator)
 

@@ -40,12 +40,7 @@ from nestmap.pipeline.explore.options import (
     SearchName,
     SearchOptions,
 )
-from nestmap.pipeline.explore.plan import (
-    Rank,
-    SearchPlan,
-    exploration_pipeline,
-    front_pipeline,
-)
+from nestmap.pipeline.explore.plan import Rank, SearchPlan, exploration_pipeline, front_pipeline
 from nestmap.pipeline.explore.run import ExplorationRun, Job, Progress
 from nestmap.pipeline.frontend.read.accelerator import read_accelerator
 from nestmap.pipeline.frontend.read.mapping import read_mapping
@@ -55,11 +50,7 @@ from nestmap.pipeline.stages.mapping.constraint_checks import check_constraints,
 from nestmap.pipeline.stages.mapping.observe import Observer
 
 if TYPE_CHECKING:
-    from nestmap.pipeline.frontend.given import (
-        GivenAccelerator,
-        GivenMapping,
-        GivenWorkload,
-    )
+    from nestmap.pipeline.frontend.given import GivenAccelerator, GivenMapping, GivenWorkload
     from nestmap.store import Store
 
 

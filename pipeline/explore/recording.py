@@ -26,12 +26,7 @@ from nestmap.model import (
 )
 from nestmap.model.base import copy_with
 from nestmap.pipeline.describe import describe
-from nestmap.pipeline.explore.keys import (
-    evaluation_key,
-    exploration_method,
-    layer_key,
-    search_key,
-)
+from nestmap.pipeline.explore.keys import evaluation_key, exploration_method, layer_key, search_key
 from nestmap.pipeline.explore.plan import (
     SearchPlan,
     exploration_options,

@@ -29,11 +29,7 @@ from nestmap.pipeline.stages.mapping.ordering import TemporalOrderingConversionS
 from nestmap.search.temporal.ordering import complete_order
 
 if TYPE_CHECKING:
-    from nestmap.pipeline.frontend.given import (
-        GivenAccelerator,
-        GivenMapping,
-        GivenWorkload,
-    )
+    from nestmap.pipeline.frontend.given import GivenAccelerator, GivenMapping, GivenWorkload
 
 
 def replay(

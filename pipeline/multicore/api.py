@@ -33,11 +33,7 @@ from nestmap.pipeline.stages.multicore.split_options import GivenLoops, split_op
 from nestmap.search.parallel import available_workers
 
 if TYPE_CHECKING:
-    from nestmap.pipeline.frontend.given import (
-        GivenCoreMapping,
-        GivenCores,
-        GivenWorkload,
-    )
+    from nestmap.pipeline.frontend.given import GivenCoreMapping, GivenCores, GivenWorkload
     from nestmap.store import Store
 
 

@@ -103,10 +103,7 @@ def sweep_result(job: SweepJob, designs: Iterator[DesignResult]) -> SweepResult:
 
 
 def _recorded(job: SweepJob, execution: Execution, observed: _Observed) -> SweepResult:
-    from nestmap.pipeline.sweep.record.recorded_runs import (  # noqa: PLC0415 (the store takes long to import)
-        record_missing_runs,
-        run_recorder,
-    )
+    from nestmap.pipeline.sweep.record.recorded_runs import record_missing_runs, run_recorder  # noqa: PLC0415 (the store takes long to import)
     from nestmap.pipeline.sweep.record.recorder import SweepRecorder  # noqa: PLC0415 (as above)
     from nestmap.store import Store  # noqa: PLC0415 (as above)
 

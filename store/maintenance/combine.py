@@ -9,11 +9,7 @@ from pathlib import Path
 import duckdb
 
 from nestmap.model import StoreError
-from nestmap.store.connection.connect import (
-    connect_read_only,
-    connect_unrestricted,
-    transaction,
-)
+from nestmap.store.connection.connect import connect_read_only, connect_unrestricted, transaction
 from nestmap.store.connection.database import PATIENCE, open_with_retry
 from nestmap.store.connection.errors import wrap_errors
 from nestmap.store.connection.quote import quote_literal, quote_name

@@ -150,10 +150,7 @@ def write_accelerators(
     connection: duckdb.DuckDBPyConnection, accelerators: Sequence[Accelerator]
 ) -> None:
     """Writes the accelerators, with their memories, that the store does not have."""
-    from nestmap.costmodel.area_leakage import (  # noqa: PLC0415 (readers do not pay the JIT import)
-        clock_period_of,
-        total_area,
-    )
+    from nestmap.costmodel.area_leakage import clock_period_of, total_area  # noqa: PLC0415 (readers do not pay the JIT import)
 
     different = {x.content_hash: x for x in accelerators}
     areas = [row for key, x in different.items() for row in _area_rows(key, x)]

@@ -7,11 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nestmap.costmodel.evaluate import evaluate, evaluate_batch
-from nestmap.model import (
-    Accelerator,
-    MappingType,
-    layer_from_equation,
-)
+from nestmap.model import Accelerator, MappingType, layer_from_equation
 from nestmap.model.base import copy_with
 from nestmap.search import loma
 from nestmap.search.spatial.lower_bounds import lower_bounds

@@ -22,15 +22,7 @@ from nestmap.pipeline.explore.api import Exploration, FrontExploration
 from nestmap.pipeline.explore.resume import resume
 from nestmap.store import RunStatus, Store
 from tests.faults.explorations import KINDS, Order, committing_often, explore
-from tests.faults.kills import (
-    Ended,
-    Explorer,
-    Found,
-    check,
-    complete,
-    count,
-    found,
-)
+from tests.faults.kills import Ended, Explorer, Found, check, complete, count, found
 from tests.sweeps import STRESS
 
 KILLS: Final = 200 if STRESS else 3

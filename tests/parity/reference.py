@@ -9,24 +9,14 @@ from itertools import islice
 
 from zigzag.cost_model.cost_model import CostModelEvaluation as ReferenceCme
 from zigzag.datatypes import LayerOperand, MemoryOperand
-from zigzag.hardware.architecture.imc_array import (  # pyright: ignore[reportMissingTypeStubs]
-    ImcArray,
-)
-from zigzag.hardware.architecture.memory_level import (  # pyright: ignore[reportMissingTypeStubs]
-    MemoryLevel as ReferenceMemoryLevel,
-)
-from zigzag.hardware.architecture.memory_port import (  # pyright: ignore[reportMissingTypeStubs]
-    DataDirection,
-)
-from zigzag.hardware.architecture.operational_array import (  # pyright: ignore[reportMissingTypeStubs]
-    MultiplierArray,
-)
+from zigzag.hardware.architecture.imc_array import ImcArray  # pyright: ignore[reportMissingTypeStubs]
+from zigzag.hardware.architecture.memory_level import MemoryLevel as ReferenceMemoryLevel  # pyright: ignore[reportMissingTypeStubs]
+from zigzag.hardware.architecture.memory_port import DataDirection  # pyright: ignore[reportMissingTypeStubs]
+from zigzag.hardware.architecture.operational_array import MultiplierArray  # pyright: ignore[reportMissingTypeStubs]
 from zigzag.mapping.data_movement import FourWayDataMoving
 from zigzag.mapping.temporal_mapping import TemporalMapping as ReferenceTemporalMapping
 from zigzag.opt.loma.engine import NoValidLoopOrderingFoundException
-from zigzag.stages.mapping.temporal_mapping_generator_stage import (  # pyright: ignore[reportMissingTypeStubs]
-    TemporalMappingGeneratorStage,
-)
+from zigzag.stages.mapping.temporal_mapping_generator_stage import TemporalMappingGeneratorStage  # pyright: ignore[reportMissingTypeStubs]
 
 from nestmap.model import Cuts, Loop, MappingType, SpatialProblem, TemporalMapping
 from tests.parity.reference_objects import (

@@ -6,9 +6,7 @@ import logging
 from functools import lru_cache
 
 from zigzag.datatypes import LayerDim, LayerOperand, MemoryOperand, OADimension
-from zigzag.hardware.architecture.accelerator import (  # pyright: ignore[reportMissingTypeStubs]
-    Accelerator as ReferenceAccelerator,
-)
+from zigzag.hardware.architecture.accelerator import Accelerator as ReferenceAccelerator  # pyright: ignore[reportMissingTypeStubs]
 from zigzag.mapping.spatial_mapping import MappingSingleOADim, SpatialMappingHint
 from zigzag.mapping.spatial_mapping import SpatialMapping as UserSpatialMapping
 from zigzag.mapping.spatial_mapping_internal import SpatialMappingInternal
@@ -16,9 +14,7 @@ from zigzag.mapping.temporal_mapping import TemporalMapping as ReferenceTemporal
 from zigzag.mapping.temporal_mapping import TemporalMappingType
 from zigzag.parser.accelerator_factory import AcceleratorFactory
 from zigzag.parser.accelerator_validator import AcceleratorValidator
-from zigzag.stages.mapping.spatial_mapping_conversion import (  # pyright: ignore[reportMissingTypeStubs]
-    SpatialMappingConversionStage,
-)
+from zigzag.stages.mapping.spatial_mapping_conversion import SpatialMappingConversionStage  # pyright: ignore[reportMissingTypeStubs]
 from zigzag.stages.stage import Stage
 from zigzag.workload.layer_attributes import (
     LayerDimRelation,

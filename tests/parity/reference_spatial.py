@@ -13,9 +13,7 @@ from typing import cast, final
 from zigzag.datatypes import LayerDim, OADimension
 from zigzag.mapping.spatial_mapping import MappingSingleOADim, SpatialMappingHint
 from zigzag.mapping.spatial_mapping import SpatialMapping as UserSpatialMapping
-from zigzag.stages.mapping.spatial_mapping_generation import (  # pyright: ignore[reportMissingTypeStubs]
-    SpatialMappingGeneratorStage,
-)
+from zigzag.stages.mapping.spatial_mapping_generation import SpatialMappingGeneratorStage  # pyright: ignore[reportMissingTypeStubs]
 
 from nestmap.model import Loop, MappingProblem, SpatialMapping, Unrolling
 from tests.parity.reference_objects import (

@@ -20,9 +20,7 @@ from zigzag.api import get_hardware_performance_zigzag
 from zigzag.datatypes import LayerOperand
 from zigzag.parser.onnx.onnx_model_parser import ONNXModelParser
 from zigzag.stages.exploit_data_locality_stages import SearchInterLayerDataLocalityStage
-from zigzag.stages.parser.workload_parser import (  # pyright: ignore[reportMissingTypeStubs]
-    WorkloadParserStage,
-)
+from zigzag.stages.parser.workload_parser import WorkloadParserStage  # pyright: ignore[reportMissingTypeStubs]
 from zigzag.stages.stage import Stage as ReferenceStage
 from zigzag.workload.dnn_workload import DNNWorkload
 from zigzag.workload.layer_node import LayerNode

@@ -13,13 +13,7 @@ from nestmap.model import (
     StaticEnergy,
     VectorEvaluation,
 )
-from nestmap.pipeline.format.palette import (
-    CAUSES,
-    GREYS,
-    Look,
-    grey_look,
-    ramp_color,
-)
+from nestmap.pipeline.format.palette import CAUSES, GREYS, Look, grey_look, ramp_color
 
 VECTOR: Final = "vector operators"
 LEAKAGE: Final = "leakage"

@@ -24,14 +24,7 @@ from nestmap.pipeline.frontend.yaml.design_space_networks import NETWORKS_FIELD,
 from nestmap.pipeline.frontend.yaml.design_space_objectives import OBJECTIVES_FIELD, read_objective
 from nestmap.pipeline.frontend.yaml.design_space_parameters import PARAMETERS_FIELD, read_parameter
 from nestmap.pipeline.frontend.yaml.design_space_values import read_expression
-from nestmap.pipeline.frontend.yaml.field_schema import (
-    Entries,
-    Field,
-    Form,
-    Need,
-    Section,
-    one_of,
-)
+from nestmap.pipeline.frontend.yaml.field_schema import Entries, Field, Form, Need, Section, one_of
 from nestmap.pipeline.frontend.yaml.hardware.multicore import CORES
 from nestmap.pipeline.frontend.yaml.load import read_source
 from nestmap.pipeline.frontend.yaml.located_node import Node

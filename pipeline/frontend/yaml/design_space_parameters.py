@@ -12,10 +12,7 @@ from nestmap.model.design_space.parameters import (
     PowerRange,
     ValueList,
 )
-from nestmap.pipeline.frontend.yaml.design_space_values import (
-    known_entries,
-    read_expression,
-)
+from nestmap.pipeline.frontend.yaml.design_space_values import known_entries, read_expression
 from nestmap.pipeline.frontend.yaml.field_schema import Entries, Field, Form
 from nestmap.pipeline.frontend.yaml.located_node import Node
 from nestmap.pipeline.frontend.yaml.plain_values import scalar_value

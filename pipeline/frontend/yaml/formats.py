@@ -6,11 +6,7 @@ from enum import StrEnum
 from typing import Final
 
 from nestmap.pipeline.frontend.yaml.core_allocation import TILINGS
-from nestmap.pipeline.frontend.yaml.design_space import (
-    CONDITIONS,
-    DESIGN_SPACE,
-    FIELDS,
-)
+from nestmap.pipeline.frontend.yaml.design_space import CONDITIONS, DESIGN_SPACE, FIELDS
 from nestmap.pipeline.frontend.yaml.design_space_networks import NETWORKS
 from nestmap.pipeline.frontend.yaml.design_space_objectives import OBJECTIVES
 from nestmap.pipeline.frontend.yaml.design_space_parameters import PARAMETERS

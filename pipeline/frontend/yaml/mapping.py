@@ -19,14 +19,7 @@ from nestmap.model import (
 from nestmap.model.multicore.core_constraints import CoreMapping
 from nestmap.pipeline.frontend.given import FieldValues
 from nestmap.pipeline.frontend.yaml.core_allocation import ALLOCATION_FIELDS, parse_allocation
-from nestmap.pipeline.frontend.yaml.field_schema import (
-    ITEM,
-    Entries,
-    Field,
-    Form,
-    Need,
-    Section,
-)
+from nestmap.pipeline.frontend.yaml.field_schema import ITEM, Entries, Field, Form, Need, Section
 from nestmap.pipeline.frontend.yaml.load import read_source
 from nestmap.pipeline.frontend.yaml.located_node import Node, is_name
 from nestmap.pipeline.frontend.yaml.temporal_ordering import (

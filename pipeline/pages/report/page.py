@@ -18,12 +18,7 @@ from nestmap.pipeline.pages.report.accelerator import Machine, machine
 from nestmap.pipeline.pages.report.comparison import ComparisonView, comparison, run_names
 from nestmap.pipeline.pages.report.explanation import ExplainedLayer, explained_layer, front_table
 from nestmap.pipeline.pages.report.layers import layer_table
-from nestmap.pipeline.pages.report.layout import (
-    NOTHING,
-    Section,
-    comparison_document,
-    document,
-)
+from nestmap.pipeline.pages.report.layout import NOTHING, Section, comparison_document, document
 from nestmap.pipeline.pages.report.links import IN_PAGE, Links, layer_anchor
 from nestmap.pipeline.pages.report.provenance import Facts, facts, unfinished
 from nestmap.pipeline.pages.report.render import render
@@ -170,12 +165,8 @@ def report(store: Store, runs: Sequence[UUID]) -> str:
         if list(runs).count(given) > 1:
             raise InputError("runs", f"run {given} twice", "each run once")
     if are_streams(store, runs):
-        from nestmap.pipeline.pages.report.multicore.page import (  # noqa: PLC0415 (slow to import)
-            stream_report,
-        )
-        from nestmap.pipeline.pages.report.multicore.reported_run import (  # noqa: PLC0415
-            read_stream,
-        )
+        from nestmap.pipeline.pages.report.multicore.page import stream_report  # noqa: PLC0415 (slow to import)
+        from nestmap.pipeline.pages.report.multicore.reported_run import read_stream  # noqa: PLC0415
 
         return stream_report([read_stream(store, run) for run in runs])
     found = [read_reported(store, run) for run in runs]

@@ -89,11 +89,7 @@ def _page(store: Store, record: RunRecord) -> Markup:
     """The layers and mappings of a run, or its schedule on several cores."""
     if record.kind is RunKind.EXPLORE:
         return whole_run(store, read_reported(store, record.id))
-    from nestmap.pipeline.pages.report.multicore.page import (  # noqa: PLC0415 (slow to import)
-        stream_body,
-    )
-    from nestmap.pipeline.pages.report.multicore.reported_run import (  # noqa: PLC0415 (as above)
-        read_stream,
-    )
+    from nestmap.pipeline.pages.report.multicore.page import stream_body  # noqa: PLC0415 (slow to import)
+    from nestmap.pipeline.pages.report.multicore.reported_run import read_stream  # noqa: PLC0415 (as above)
 
     return stream_body(read_stream(store, record.id))

@@ -10,14 +10,7 @@ from nestmap.model import CostModelEvaluation, LevelEvaluation
 from nestmap.model.dims import LayerOperand
 from nestmap.pipeline.analysis.network.stacked_bars import memory_looks
 from nestmap.pipeline.format.mappings import shortened
-from nestmap.pipeline.format.numbers import (
-    TIMES,
-    capacity,
-    cycles,
-    energy_text,
-    printable,
-    share,
-)
+from nestmap.pipeline.format.numbers import TIMES, capacity, cycles, energy_text, printable, share
 from nestmap.pipeline.format.palette import GRID, INK, MUTED, on
 from nestmap.pipeline.render.svg.elements import add_text, number
 from nestmap.pipeline.render.svg.picture import Picture, picture_of

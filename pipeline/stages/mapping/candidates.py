@@ -8,13 +8,7 @@ from typing import final
 
 import numpy as np
 
-from nestmap.model import (
-    CostBounds,
-    Frozen,
-    MappingProblem,
-    Objective,
-    SpatialProblem,
-)
+from nestmap.model import CostBounds, Frozen, MappingProblem, Objective, SpatialProblem
 from nestmap.model.arrays import Floats, Rows
 from nestmap.pipeline.stage_graph import Stage
 from nestmap.pipeline.stages.mapping.ordering import OrderedCandidatesStage

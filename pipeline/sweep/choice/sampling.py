@@ -222,10 +222,7 @@ class _Asking:
 
 def _distribution(parameter: Parameter) -> BaseDistribution:
     """The places of values: near to each other if they are ascending numbers, else unrelated."""
-    from optuna.distributions import (  # noqa: PLC0415 (optional, slow)
-        CategoricalDistribution,
-        IntDistribution,
-    )
+    from optuna.distributions import CategoricalDistribution, IntDistribution  # noqa: PLC0415 (optional, slow)
 
     values = parameter.values
     numbers = [x for x in values if not isinstance(x, bool | str)]

@@ -20,13 +20,7 @@ from nestmap.costmodel.kernel.rows import copy_row
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.reuse import IRRELEVANT
 from nestmap.model.arrays import Codes, Ints
-from nestmap.search.temporal.exact.labels import (
-    NONE,
-    Pool,
-    is_worth_following,
-    new_pool,
-    spend,
-)
+from nestmap.search.temporal.exact.labels import NONE, Pool, is_worth_following, new_pool, spend
 from nestmap.search.temporal.exact.objective_bound import add_to_front, objective_of
 from nestmap.search.temporal.exact.space import Space
 from nestmap.search.temporal.memory_allocation import is_even_everywhere, write_cuts

@@ -18,29 +18,14 @@ import numpy as np
 from nestmap.costmodel.flatten import flatten_problem
 from nestmap.costmodel.kernel.record import copy_record, new_record
 from nestmap.costmodel.kernel.work import Work
-from nestmap.model import (
-    LayerConstraints,
-    MappingProblem,
-    MappingType,
-    Objective,
-    SpatialProblem,
-)
+from nestmap.model import LayerConstraints, MappingProblem, MappingType, Objective, SpatialProblem
 from nestmap.model.arrays import Flags, Floats, Ints
 from nestmap.search.parallel import map_in_order
 from nestmap.search.spatial.all_mappings import SpatialCandidates
 from nestmap.search.spatial.lower_bounds import lower_bounds_of
 from nestmap.search.spatial.unrolling_table import UnrollingTable, array_energies
-from nestmap.search.temporal.exact.effort import (
-    LABELS_OF_A_ROW,
-    LABELS_OF_A_SEARCH,
-    Effort,
-)
-from nestmap.search.temporal.exact.many import (
-    ROUNDING,
-    RowTable,
-    energy_bounds,
-    least_energies,
-)
+from nestmap.search.temporal.exact.effort import LABELS_OF_A_ROW, LABELS_OF_A_SEARCH, Effort
+from nestmap.search.temporal.exact.many import ROUNDING, RowTable, energy_bounds, least_energies
 from nestmap.search.temporal.exact.operand_bounds import operand_bounds
 from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact
 from nestmap.search.temporal.exact.space import reuses_windows

@@ -25,12 +25,7 @@ from nestmap.model.arrays import Floats, Ints
 from nestmap.search.parallel import map_in_order
 from nestmap.search.spatial.unrolling_table import UnrollingTable
 from nestmap.search.temporal.exact.capacity import cut_bits
-from nestmap.search.temporal.exact.lattice import (
-    Lattice,
-    load_point,
-    most_levels,
-    prime_lattice,
-)
+from nestmap.search.temporal.exact.lattice import Lattice, load_point, most_levels, prime_lattice
 from nestmap.search.temporal.exact.remainders import accumulate
 from nestmap.search.temporal.exact.resources import energy_resource
 from nestmap.search.temporal.exact.space import MOST_CELLS

@@ -35,13 +35,7 @@ from nestmap.costmodel.kernel.axes import OUT
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.record import new_record
 from nestmap.costmodel.kernel.work import Work
-from nestmap.costmodel.loading import (
-    ALONE,
-    HALF_SHARED,
-    SHARED,
-    average_width,
-    link_cost,
-)
+from nestmap.costmodel.loading import ALONE, HALF_SHARED, SHARED, average_width, link_cost
 from nestmap.costmodel.reuse import count_cycles
 from nestmap.costmodel.skipping import skippable_cycles
 from nestmap.costmodel.sliding import bound_slides

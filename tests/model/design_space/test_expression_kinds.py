@@ -10,12 +10,7 @@ from hypothesis import strategies as st
 
 from nestmap.model.design_space.expression import Expression
 from nestmap.model.design_space.expression_kinds import kind_of_expression
-from nestmap.model.design_space.expression_syntax import (
-    ExpressionError,
-    Kind,
-    Value,
-    kind_of_value,
-)
+from nestmap.model.design_space.expression_syntax import ExpressionError, Kind, Value, kind_of_value
 
 NAMES: Final[dict[str, Value]] = {"n": 3, "x": 0.5, "t": "sram", "b": True}
 KINDS: Final = {name: kind_of_value(value) for name, value in NAMES.items()}

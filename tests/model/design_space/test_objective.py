@@ -11,20 +11,11 @@ from pydantic import ValidationError
 
 from nestmap.model.design_space.expression import Expression
 from nestmap.model.design_space.expression_syntax import Value
-from nestmap.model.design_space.objective import (
-    DesignObjective,
-    ObjectiveFormula,
-    SweepObjective,
-)
+from nestmap.model.design_space.objective import DesignObjective, ObjectiveFormula, SweepObjective
 from nestmap.model.design_space.parameters import Parameter, ValueList
 from nestmap.model.design_space.part_values import SpaceError
 from nestmap.model.design_space.result import DesignResult, NetworkFigures
-from nestmap.model.design_space.space import (
-    Aggregate,
-    DesignSpace,
-    Setting,
-    WeightedNetwork,
-)
+from nestmap.model.design_space.space import Aggregate, DesignSpace, Setting, WeightedNetwork
 
 NUMBERS = st.floats(1e-6, 1e12)
 NETWORKS = st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS), min_size=1, max_size=6)

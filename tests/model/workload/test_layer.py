@@ -8,13 +8,7 @@ import pytest
 from hypothesis import given, settings
 from pydantic import ValidationError
 
-from nestmap.model import (
-    AffineIndex,
-    Layer,
-    Relevance,
-    Term,
-    layer_from_equation,
-)
+from nestmap.model import AffineIndex, Layer, Relevance, Term, layer_from_equation
 from nestmap.model.base import copy_with
 from tests.costmodel.machines import loops
 from tests.model.builders import convolution, fully_connected

@@ -7,13 +7,7 @@ from hypothesis import given
 
 import nestmap
 from nestmap.costmodel.evaluate import evaluate
-from nestmap.model import (
-    Dataflow,
-    LayerConstraints,
-    MappingConstraints,
-    Objective,
-    Relevance,
-)
+from nestmap.model import Dataflow, LayerConstraints, MappingConstraints, Objective, Relevance
 from nestmap.pipeline.explore.api import read_network
 from nestmap.pipeline.explore.explanation import explain
 from nestmap.pipeline.explore.options import SearchName

@@ -21,15 +21,7 @@ from nestmap.pipeline.explore.size import exploration_size
 from nestmap.pipeline.stages import ExactStage, SpatialMappingGeneratorStage
 from nestmap.search.version import VERSION
 from nestmap.store import Store
-from tests.pipeline.stages.kinds import (
-    COSTING,
-    KINDS,
-    LARGE,
-    SEARCHING,
-    Function,
-    Kind,
-    forbid,
-)
+from tests.pipeline.stages.kinds import COSTING, KINDS, LARGE, SEARCHING, Function, Kind, forbid
 from tests.sweeps import every
 
 GENERATING: Final[tuple[Function, ...]] = (

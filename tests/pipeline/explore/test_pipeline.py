@@ -12,11 +12,7 @@ from nestmap.model.base import copy_with
 from nestmap.pipeline.describe import describe
 from nestmap.pipeline.explore.api import explore_front, explore_network
 from nestmap.pipeline.explore.options import SearchOptions
-from nestmap.pipeline.explore.plan import (
-    SearchPlan,
-    exploration_pipeline,
-    front_pipeline,
-)
+from nestmap.pipeline.explore.plan import SearchPlan, exploration_pipeline, front_pipeline
 from nestmap.store import Store
 from tests.loma import LOMA
 from tests.pipeline.stage_calls import RecordedStages, stored_names, watch_stages

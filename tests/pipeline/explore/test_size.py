@@ -23,12 +23,7 @@ from nestmap.model.workload.builders import conv2d
 from nestmap.pipeline.explore.api import explore_front, explore_network, read_network
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
-from nestmap.pipeline.explore.size import (
-    ROW_BYTES,
-    ExplorationSize,
-    LayerSize,
-    exploration_size,
-)
+from nestmap.pipeline.explore.size import ROW_BYTES, ExplorationSize, LayerSize, exploration_size
 from nestmap.pipeline.stages import LomaStage, SalsaStage
 from nestmap.store import Store
 from tests.loma import LOMA_PLAN

@@ -8,13 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nestmap.model import (
-    LayerConstraints,
-    MappingProblem,
-    OrderedLoop,
-    SpatialMapping,
-    Unrolling,
-)
+from nestmap.model import LayerConstraints, MappingProblem, OrderedLoop, SpatialMapping, Unrolling
 from nestmap.search.spatial.padding import MOST_LAYERS, largest_prime, padded_sizes
 from tests.costmodel.machines import loops, machine, matmul, memory
 from tests.properties.variants import examples

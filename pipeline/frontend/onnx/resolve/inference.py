@@ -37,11 +37,7 @@ from nestmap.pipeline.frontend.onnx.resolve.shape_surrogates import (
     Types,
     shape_surrogates,
 )
-from nestmap.pipeline.frontend.onnx.resolve.statements import (
-    Contradiction,
-    Statements,
-    merged_type,
-)
+from nestmap.pipeline.frontend.onnx.resolve.statements import Contradiction, Statements, merged_type
 
 _NEWEST: Final = (helper.make_opsetid("", NEWEST),)
 _NUMBERS: Final = "biuf"

@@ -135,10 +135,7 @@ def _built(imc: InMemoryCompute, fields: Mapping[Field, Node]) -> InMemoryComput
 
 
 def _at_voltage(imc: InMemoryCompute, node: Node) -> InMemoryCompute:
-    from nestmap.costmodel.imc.blocks import (  # noqa: PLC0415 (imports numba)
-        SupplyVoltageError,
-        circuits_of,
-    )
+    from nestmap.costmodel.imc.blocks import SupplyVoltageError, circuits_of  # noqa: PLC0415 (imports numba)
 
     volts = node.number(SUPPLY_VOLTAGE.kind, minimum=0)
     with node.locate_errors():

@@ -28,10 +28,7 @@ from nestmap.pipeline.frontend.yaml.field_schema import (
     Section,
     one_of,
 )
-from nestmap.pipeline.frontend.yaml.hardware.compression import (
-    COMPRESSION_FIELD,
-    parse_compression,
-)
+from nestmap.pipeline.frontend.yaml.hardware.compression import COMPRESSION_FIELD, parse_compression
 from nestmap.pipeline.frontend.yaml.hardware.imc_cells import Bank
 from nestmap.pipeline.frontend.yaml.hardware.memory_cost import (
     COST_FIELDS,

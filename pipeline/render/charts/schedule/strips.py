@@ -9,12 +9,7 @@ from nestmap.pipeline.format.mappings import shortened
 from nestmap.pipeline.format.palette import Look
 from nestmap.pipeline.render.charts import vega_spec as vega
 from nestmap.pipeline.render.charts.chart import Chart
-from nestmap.pipeline.render.charts.schedule.time_axis import (
-    brush,
-    time_axis,
-    window,
-    within,
-)
+from nestmap.pipeline.render.charts.schedule.time_axis import brush, time_axis, window, within
 
 MOST_CELLS: Final = 4000
 """The approximate number of cells drawn in all strips."""

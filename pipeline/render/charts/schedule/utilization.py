@@ -22,11 +22,7 @@ from nestmap.pipeline.render.charts.schedule.strips import (
     cell,
     strips_chart,
 )
-from nestmap.pipeline.render.charts.schedule.transfer_kinds import (
-    SENT_KINDS,
-    row_name,
-    sent_parts,
-)
+from nestmap.pipeline.render.charts.schedule.transfer_kinds import SENT_KINDS, row_name, sent_parts
 
 _BINS: Final = 300
 _FEWEST: Final = 20

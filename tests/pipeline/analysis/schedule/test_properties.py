@@ -22,11 +22,7 @@ from nestmap.pipeline.analysis.schedule.tables import (
     RowKind,
     Stalls,
 )
-from nestmap.pipeline.analysis.schedule.traffic import (
-    core_traffic,
-    streamed_bits,
-    wire_traffic,
-)
+from nestmap.pipeline.analysis.schedule.traffic import core_traffic, streamed_bits, wire_traffic
 from nestmap.pipeline.analysis.schedule.utilization import memory_uses, wire_uses
 from nestmap.search.multicore.schedule.schedule_one import schedule
 from tests.search.multicore.schedule.problems import Case, cases

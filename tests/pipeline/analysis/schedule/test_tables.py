@@ -14,14 +14,8 @@ from nestmap.pipeline.analysis.schedule.comparison import align_layers, without_
 from nestmap.pipeline.analysis.schedule.downsample import downsample_steps
 from nestmap.pipeline.analysis.schedule.energy import layer_energy_bars
 from nestmap.pipeline.analysis.schedule.gantt import gantt
-from nestmap.pipeline.analysis.schedule.resource_loads import (
-    core_loads,
-    idle_cycles,
-    wire_loads,
-)
-from nestmap.pipeline.analysis.schedule.search_progress import (
-    front_view,
-)
+from nestmap.pipeline.analysis.schedule.resource_loads import core_loads, idle_cycles, wire_loads
+from nestmap.pipeline.analysis.schedule.search_progress import front_view
 from nestmap.pipeline.analysis.schedule.stalls import stalls
 from nestmap.pipeline.analysis.schedule.tables import (
     BarKind,

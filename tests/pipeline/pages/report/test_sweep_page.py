@@ -16,15 +16,7 @@ from nestmap.pipeline.render.charts import sweep_charts
 from tests.pipeline.cli.inputs import run
 from tests.pipeline.pages.report.dom import captioned, read
 from tests.pipeline.render.charts.read import rows_of
-from tests.pipeline.render.sweeps import (
-    AREA,
-    ENERGY,
-    HOSTILE,
-    LATENCY,
-    LOSS,
-    PRODUCT,
-    designs,
-)
+from tests.pipeline.render.sweeps import AREA, ENERGY, HOSTILE, LATENCY, LOSS, PRODUCT, designs
 from tests.pipeline.sweep.spaces import SPACE, write_space
 
 

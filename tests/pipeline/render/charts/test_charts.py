@@ -37,13 +37,7 @@ from nestmap.pipeline.render.charts import (
     vega_script,
 )
 from nestmap.pipeline.render.charts.palette import tone
-from tests.pipeline.render.charts.read import (
-    bars_of,
-    constants,
-    expressions,
-    rows_of,
-    spec_of,
-)
+from tests.pipeline.render.charts.read import bars_of, constants, expressions, rows_of, spec_of
 from tests.pipeline.render.samples import HOSTILE, machine, many_names, network
 
 MACHINES = ("tpu_like", "aimc", "dimc", "edge_22nm", "eyeriss_like")

@@ -17,13 +17,7 @@ import numpy as np
 from nestmap.costmodel.evaluate import evaluate_batch, factor_table
 from nestmap.costmodel.flatten import flatten
 from nestmap.costmodel.kernel.record import new_record
-from nestmap.model import (
-    EvaluationBatch,
-    MappingBatch,
-    MappingType,
-    Objective,
-    SpatialProblem,
-)
+from nestmap.model import EvaluationBatch, MappingBatch, MappingType, Objective, SpatialProblem
 from nestmap.model.arrays import Codes
 from nestmap.search.temporal.memory_allocation import Failures, fits_rows
 from nestmap.search.temporal.ordering import PinnedOrder, pinned_orders

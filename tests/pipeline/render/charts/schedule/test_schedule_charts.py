@@ -19,11 +19,7 @@ from nestmap.pipeline.analysis.schedule.traffic import wire_traffic
 from nestmap.pipeline.analysis.schedule.utilization import memory_uses
 from nestmap.pipeline.render.charts import Chart
 from nestmap.pipeline.render.charts.schedule.bars import MOST_BARS, MOST_KEPT, levels
-from nestmap.pipeline.render.charts.schedule.front import (
-    MOST_POINTS,
-    allocation_text,
-    front_chart,
-)
+from nestmap.pipeline.render.charts.schedule.front import MOST_POINTS, allocation_text, front_chart
 from nestmap.pipeline.render.charts.schedule.gantt import gantt_chart, gantt_charts
 from nestmap.pipeline.render.charts.schedule.totals import (
     energies_chart,
@@ -38,13 +34,7 @@ from nestmap.pipeline.render.charts.schedule.utilization import (
     wire_chart,
 )
 from tests.pipeline.pages.report.multicore.streams import NAMES, generations, hostile, large
-from tests.pipeline.render.charts.read import (
-    bars_of,
-    constants,
-    expressions,
-    rows_of,
-    spec_of,
-)
+from tests.pipeline.render.charts.read import bars_of, constants, expressions, rows_of, spec_of
 from tests.pipeline.render.schedules import pipelined, streamed
 
 
