@@ -11,8 +11,7 @@ from nestmap.pipeline.cli.error_handling import WRONG_INPUT
 from nestmap.pipeline.cli.options.store import CheckOptions, MergeOptions, PruneOptions
 from nestmap.pipeline.cli.printing import show_text
 from nestmap.store.maintenance.check import CheckReport, check_store
-from nestmap.store.maintenance.combine import merge_stores
-from nestmap.store.maintenance.merge import MergeCounts
+from nestmap.store.maintenance.merge import MergeCounts, merge_stores
 from nestmap.store.maintenance.prune import (
     PruneReport,
     PruneSelection,

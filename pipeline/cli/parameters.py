@@ -2,18 +2,73 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, is_dataclass, make_dataclass
 from enum import StrEnum
 from inspect import Parameter, signature
 from types import EllipsisType, GenericAlias, NoneType, UnionType
-from typing import Final, Literal, TypeVar, Union, cast, final, get_args, get_origin, get_type_hints
+from typing import (
+    Final,
+    Literal,
+    Protocol,
+    TypeVar,
+    Union,
+    cast,
+    final,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import typer
+from typer._click import Context
+from typer.core import TyperArgument, TyperCommand, TyperOption
 
 from nestmap.pipeline.cli.error_handling import report_errors
-from nestmap.pipeline.cli.grouped_help import GroupedCommand
 from nestmap.pipeline.util.option import Option
+
+# --- help of a command: its arguments by name, its options in groups ---
+
+OTHER: Final = "Options"
+"""The group of options that name none; it comes last."""
+
+
+class _Formatter(Protocol):
+    """What writes the sections of a help text."""
+
+    def section(self, name: str, /) -> AbstractContextManager[None]: ...
+    def write_dl(self, rows: list[tuple[str, str]], /) -> None: ...
+
+
+@final
+class GroupedCommand(TyperCommand):
+    """A command whose help has a section for each group of options."""
+
+    def collect_usage_pieces(self, ctx: Context) -> list[str]:
+        """The words after the command in its usage: optional ones in brackets."""
+        arguments = (x for x in self.params if isinstance(x, TyperArgument))
+        words = (x.display_name_raw if x.required else f"[{x.display_name_raw}]" for x in arguments)
+        return [self.options_metavar or "", *words]
+
+    def format_options(self, ctx: Context, formatter: _Formatter) -> None:
+        """Writes the sections: arguments, then groups in the order of their first options."""
+        sections: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+        for parameter in self.get_params(ctx):
+            row = parameter.get_help_record(ctx)
+            if row is None:
+                continue
+            if isinstance(parameter, TyperArgument):
+                sections["Arguments"].append((parameter.display_name_raw, row[1]))
+            elif isinstance(parameter, TyperOption):
+                sections[parameter.rich_help_panel or OTHER].append(row)
+        for name in sorted(sections, key=lambda name: name == OTHER):
+            with formatter.section(name):
+                formatter.write_dl(sections[name])
+
+
+# --- commands whose parameters are the fields of an options record ---
 
 Record = TypeVar("Record")
 

@@ -26,7 +26,6 @@ from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.multicore.pipeline import rebuild_problem, split_network, stream_pipeline
 from nestmap.pipeline.multicore.plan import StreamPlan
 from nestmap.pipeline.multicore.run import ScheduleRun, StreamJob, StreamPorts, StreamProgress
-from nestmap.pipeline.multicore.single_core import SingleCoreSchedule, best_on_single_core
 from nestmap.pipeline.render.notebook.schedule import schedule_html, search_html
 from nestmap.pipeline.stages.multicore.inter_core import schedule_allocation
 from nestmap.pipeline.stages.multicore.split_options import GivenLoops, split_options
@@ -35,6 +34,43 @@ from nestmap.search.parallel import available_workers
 if TYPE_CHECKING:
     from nestmap.pipeline.frontend.given import GivenCoreMapping, GivenCores, GivenWorkload
     from nestmap.store import Store
+
+from nestmap.model.multicore.accelerator import CoreId
+from nestmap.model.multicore.population import Fitness
+from nestmap.pipeline.stages.multicore.inter_core import make_evaluator
+from nestmap.search.multicore.allocation.initial_allocations import single_core_allocations
+
+# --- A network on a single core: what a schedule on several cores is compared with ---
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SingleCoreSchedule:
+    """The allocation of all node groups that a core can run to that core, and its costs.
+
+    The other node groups, such as those of vector operators, are on their fastest core.
+    """
+
+    core: CoreId
+    allocation: Allocation
+    fitness: Fitness
+
+
+def best_on_single_core(
+    problem: ScheduleProblem, objective: AllocationObjective
+) -> SingleCoreSchedule | None:
+    """The best of these over all cores; ``None`` if none of them can be scheduled."""
+    allocations = single_core_allocations(problem)
+    costs = make_evaluator(problem, 1)(tuple(allocations.values()))
+    known = [
+        SingleCoreSchedule(core, allocation, fitness)
+        for (core, allocation), fitness in zip(allocations.items(), costs, strict=True)
+        if fitness is not None
+    ]
+    return min(known, key=lambda one: one.fitness.of(objective), default=None)
+
+
+# --- the facade for several cores ---
 
 
 @final

@@ -17,8 +17,8 @@ from nestmap.pipeline.sweep.options import RecordedRuns, RunsName
 from nestmap.pipeline.sweep.record.question import SweepJob, sweep_info
 from nestmap.pipeline.sweep.result.front import Front, figures_of
 from nestmap.pipeline.sweep.result.result import SweepResult
+from nestmap.pipeline.sweep.workers.local_workers import thread_explorer
 from nestmap.pipeline.sweep.workers.place import LocalProcesses, Place, parse_place
-from nestmap.pipeline.sweep.workers.thread_explorer import thread_explorer
 from nestmap.search.parallel import available_workers
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def _explorer(
         return nullcontext(thread_explorer(method, count))
     method = method.without_store()
     if isinstance(place, LocalProcesses):
-        from nestmap.pipeline.sweep.workers.processes import process_explorer  # noqa: PLC0415 (rarely used)
+        from nestmap.pipeline.sweep.workers.local_workers import process_explorer  # noqa: PLC0415 (rarely used)
 
         return process_explorer(method, place.processes)
     from nestmap.pipeline.sweep.workers.dask_cluster import dask_explorer  # noqa: PLC0415 (rarely used)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import closing
+from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import duckdb
 from pydantic import ValidationError
@@ -20,15 +22,56 @@ from nestmap.model import (
     Workload,
 )
 from nestmap.model.multicore.accelerator import MultiCoreAccelerator
-from nestmap.store.connection.connect import connect_read_only, query_number
+from nestmap.store.connection.connect import connect, connect_read_only, query_number
 from nestmap.store.connection.database import PATIENCE, open_with_retry
 from nestmap.store.connection.errors import wrap_errors
-from nestmap.store.maintenance.definitions import changed_definitions
 from nestmap.store.maintenance.integrity import broken_rules
 from nestmap.store.read.results import read_evaluation
 from nestmap.store.rows.memory_costs import check_memory_costs
-from nestmap.store.schema.migrate import check_schema, check_tables, schema_version
+from nestmap.store.schema.migrate import check_schema, check_tables, migrate, schema_version
 from nestmap.store.schema.tables import EVALUATION_ROWS, SMALL_TABLES
+
+# --- the views and macros of a store, compared with those that nestmap creates ---
+
+# by their full names: macros of the file may have the short ones
+_DEFINITIONS: Final = """
+SELECT 'view ' || view_name, sql FROM system.main.duckdb_views()
+WHERE database_name = current_database() AND NOT internal
+UNION ALL
+SELECT 'macro ' || function_name, macro_definition || parameters::VARCHAR
+FROM system.main.duckdb_functions()
+WHERE database_name = current_database() AND NOT internal
+"""
+_WORD: Final = re.compile(r"\w+|\S")
+
+
+def changed_definitions(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
+    """One sentence per view or macro that is missing or differs; others may be a user's own."""
+    found = _definitions(connection)
+    for name, words in sorted(_expected_definitions().items()):
+        if name not in found:
+            yield f"schema: there is no {name}"
+        elif found[name] != words:
+            yield f"schema: {name} is not the one that nestmap creates"
+
+
+@lru_cache(maxsize=1)
+def _expected_definitions() -> dict[str, list[str]]:
+    with closing(connect(None)) as current:
+        migrate(current, "in memory")
+        return _definitions(current)
+
+
+def _definitions(connection: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
+    """The words of each definition, sorted: DuckDB writes the columns of REPLACE in any order."""
+    words: dict[str, list[str]] = {}
+    rows: list[tuple[str, str]] = connection.execute(_DEFINITIONS).fetchall()
+    for name, definition in rows:
+        words.setdefault(name, []).extend(_WORD.findall(definition))
+    return {name: sorted(found) for name, found in words.items()}
+
+
+# --- the check of a store: its rows are consistent, and its models match their keys ---
 
 
 class CheckReport(Frozen, frozen=True):

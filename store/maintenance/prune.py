@@ -18,7 +18,7 @@ from nestmap.store.connection.connect import connect_read_only, query_number, tr
 from nestmap.store.connection.database import PATIENCE, open_with_retry
 from nestmap.store.connection.errors import wrap_errors
 from nestmap.store.connection.quote import quote_literal, quote_name
-from nestmap.store.maintenance.combine import open_store
+from nestmap.store.maintenance.merge import open_store
 from nestmap.store.read.run_lookup import find_run
 from nestmap.store.read.sweep_lookup import find_sweep_key
 from nestmap.store.rows.run_processes import mark_interrupted

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from types import TracebackType
-from typing import final
+from typing import NamedTuple, final
 from uuid import UUID
 
 import duckdb
@@ -15,23 +15,33 @@ import pyarrow as pa
 from nestmap.model import (
     CostModelEvaluation,
     EvaluationBatch,
+    LayerResult,
     NetworkEvaluation,
+    SearchStatistics,
+    SpatialMapping,
     SpatialProblem,
     StoreError,
+    TemporalMapping,
 )
+from nestmap.model.base import copy_with
 from nestmap.store.connection.database import Database
-from nestmap.store.read.explored_layers import ExploredLayer
-from nestmap.store.record.buffer import Buffer, Part
+from nestmap.store.read.completed_searches import (
+    CompletedSearch,
+    SearchScope,
+    read_completed_search,
+    read_completed_searches,
+)
+from nestmap.store.read.explored_layers import ExploredLayer, read_explored_layers
 from nestmap.store.record.commit_policy import CommitPolicy
-from nestmap.store.record.explored_layers import ExploredLayers
 from nestmap.store.record.lifecycle import RunLifecycle
-from nestmap.store.record.results import ReportedResults
-from nestmap.store.record.reuse import ReuseCache
 from nestmap.store.record.search import Search
+from nestmap.store.rows.cmes import read_cme, write_cmes
 from nestmap.store.rows.content import (
     OnConflict,
     Row,
     insert,
+    result_row,
+    vector_row,
     write_accelerators,
     write_layers,
     write_spatial_mappings,
@@ -39,6 +49,233 @@ from nestmap.store.rows.content import (
 from nestmap.store.rows.run_kinds import RunStatus
 from nestmap.store.rows.run_records import LayerInfo, RecordedNumbers, RunInfo, SearchInfo
 from nestmap.store.rows.runs import delete_unlinked_searches, recorded_numbers
+
+# --- what a run need not compute again ---
+
+
+class Reused(NamedTuple):
+    """A search that need not be done again: its id, and its front with the statistics of all.
+
+    It is not ``recalled`` where it is one that the run itself did before it was interrupted.
+    """
+
+    id: int
+    batches: tuple[EvaluationBatch, ...]
+    recalled: bool
+
+
+@final
+class ReuseCache:
+    """Completed searches, and evaluations in full.
+
+    What other runs have recorded counts as of the first question, and not at all where the run is
+    to compute everything again.
+    """
+
+    def __init__(self, database: Database, info: RunInfo) -> None:
+        self._database = database
+        self._info = info
+        self._done: dict[str, Search] = {}
+        self._known: dict[tuple[str, str], dict[str, CompletedSearch]] = {}
+
+    def add(self, search: Search) -> None:
+        """Keeps a search that this run has completed."""
+        self._done[search.info.key] = search
+
+    def find(self, info: SearchInfo, number: int) -> Reused | None:
+        """The result of a search, if it is known; ``number`` is the id it has in this run.
+
+        Raises:
+            StoreError: if the store cannot be read.
+        """
+        if info.key in self._done:
+            done = self._done[info.key]
+            return Reused(done.id, done.front(), recalled=True)
+        known = self._read_own(number) if self._is_fresh else self._read_known(info)
+        if known is None:
+            return None
+        return Reused(known.id, known.batches(info.spatial), recalled=known.id != number)
+
+    def find_cme(self, key: str) -> CostModelEvaluation | None:
+        """The whole evaluation of a mapping, under any name of its layer, if the store has it."""
+        if self._is_fresh:
+            return None
+        with self._database.use() as connection:
+            return read_cme(connection, key)
+
+    @property
+    def _is_fresh(self) -> bool:
+        return self._info.recording.fresh
+
+    def _read_own(self, number: int) -> CompletedSearch | None:
+        """A search that this run itself has completed before it was interrupted."""
+        with self._database.use() as connection:
+            return read_completed_search(connection, number)
+
+    def _read_known(self, info: SearchInfo) -> CompletedSearch | None:
+        """A search of any run, completed before this run first asked for one like it."""
+        kind = info.spatial.accelerator.content_hash, info.options
+        if kind not in self._known:
+            workload = self._info.network.workload.content_hash
+            scope = SearchScope(workload, *kind, self._info.recording)
+            with self._database.use() as connection:
+                self._known[kind] = read_completed_searches(connection, scope)
+        return self._known[kind].get(info.key)
+
+
+# --- the layers that a run has explored, and those that finished runs have explored before ---
+
+
+@final
+class ExploredLayers:
+    """Layers that need not be explored again, and those that a run adds when it finishes."""
+
+    def __init__(self, database: Database, info: RunInfo) -> None:
+        self._database = database
+        self._recording = info.recording
+        self._known: dict[str, dict[str, ExploredLayer]] = {}
+        self._rows: list[Row] = []
+
+    def find(self, info: LayerInfo) -> ExploredLayer | None:
+        """What finished runs found, as of the first question; ``None``: it must be explored.
+
+        Raises:
+            StoreError: if the store cannot be read.
+        """
+        if self._recording.fresh:
+            return None
+        if info.method not in self._known:
+            with self._database.use() as connection:
+                known = read_explored_layers(connection, info.method, self._recording)
+            self._known[info.method] = known
+        return self._known[info.method].get(info.key)
+
+    def add(
+        self, info: LayerInfo, positions: range, search: int, statistics: SearchStatistics
+    ) -> None:
+        """Takes a layer in: the positions of its searches, and the search that found the best."""
+        row = {
+            "first": positions[0],
+            "last": positions[-1],
+            "method": info.method,
+            "problem": info.key,
+            "search": search,
+            "statistics": statistics.model_dump_json(),
+        }
+        self._rows.append(row)
+
+    def write(self, connection: duckdb.DuckDBPyConnection, run: UUID) -> None:
+        """Writes the layers of a run that finishes."""
+        rows = [{"run": str(run), **row} for row in self._rows]
+        insert(connection, "explored_layers", rows, OnConflict.REPLACE)
+
+
+# --- the results of a run, each with the key under which its evaluation is found again ---
+
+_COUNTED = "UPDATE runs SET vector_counted = ? WHERE id = ?"
+
+_Mappings = tuple[str, SpatialMapping, TemporalMapping]
+
+
+@final
+class ReportedResults:
+    """Evaluations that a run reports in full."""
+
+    def __init__(self) -> None:
+        self._keys: dict[_Mappings, str] = {}
+        self._reported: dict[str, CostModelEvaluation] = {}
+
+    def add(self, key: str, cme: CostModelEvaluation) -> None:
+        """Keeps what the run reports of a mapping."""
+        self._keys[_mappings(cme)] = key
+        self._reported.setdefault(key, cme)
+
+    def write(
+        self, connection: duckdb.DuckDBPyConnection, run: UUID, results: NetworkEvaluation
+    ) -> None:
+        """Writes the results of a run."""
+        keys = self._keys_of(results.layers)
+        named = {keys[x.cme.layer]: x.cme for x in reversed(results.layers)}
+        write_cmes(connection, self._reported | named)
+        rows = [result_row(str(run), i, x, keys[x.cme.layer]) for i, x in enumerate(results.layers)]
+        insert(connection, "results", rows)
+        vector = [vector_row(str(run), i, entry) for i, entry in enumerate(results.vector)]
+        insert(connection, "vector_results", vector)
+        connection.execute(_COUNTED, [results.vector_counted, run])
+
+    def _keys_of(self, results: tuple[LayerResult, ...]) -> dict[str, str]:
+        """The key of what each layer costs; where none was given, the hash of its content."""
+        keys: dict[str, str] = {}
+        for result in results:
+            cme = result.cme
+            if result.repeats in keys:
+                keys[cme.layer] = keys[result.repeats]
+            else:
+                known = self._keys.get(_mappings(cme))
+                keys[cme.layer] = known or copy_with(cme, {"layer": ""}).content_hash
+        return keys
+
+
+def _mappings(cme: CostModelEvaluation) -> _Mappings:
+    """What tells the evaluations of a run apart."""
+    return cme.layer, cme.spatial_mapping, cme.temporal_mapping
+
+
+# --- evaluations that wait to be written, in the order in which they came ---
+
+
+class Part(NamedTuple):
+    """The first of the buffered rows: how many, and the searches that have more."""
+
+    rows: int
+    table: pa.Table | None
+    cut: tuple[Search, ...]
+
+
+@final
+class Buffer:
+    """Rows of ``evaluation_rows`` with the searches that they belong to."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self._entries: list[tuple[Search, pa.Table]] = []
+
+    def add(self, search: Search, table: pa.Table) -> None:
+        """Takes rows in."""
+        if table.num_rows:
+            self._entries.append((search, table))
+            self.rows += table.num_rows
+
+    def head(self, rows: int) -> Part:
+        """The first so many rows; they stay in the buffer."""
+        if not rows:
+            return Part(0, None, tuple(search for search, _ in self._entries))
+        first, left = self._split(rows)
+        # in one piece: of many, DuckDB's threads make row groups that are not full
+        table = pa.concat_tables([table for _, table in first]).combine_chunks()
+        return Part(rows, table, tuple(search for search, _ in left))
+
+    def drop(self, part: Part) -> None:
+        """Drops the rows of a part."""
+        self._entries = self._split(part.rows)[1]
+        self.rows -= part.rows
+
+    def _split(
+        self, rows: int
+    ) -> tuple[list[tuple[Search, pa.Table]], list[tuple[Search, pa.Table]]]:
+        first: list[tuple[Search, pa.Table]] = []
+        left: list[tuple[Search, pa.Table]] = []
+        for search, table in self._entries:
+            count = min(rows, table.num_rows)
+            rows -= count
+            if count:
+                first.append((search, table.slice(0, count)))
+            if count < table.num_rows:
+                left.append((search, table.slice(count)))
+        return first, left
+
+
+# --- a run being recorded ---
 
 _WRITE = "INSERT INTO evaluation_rows BY NAME SELECT * FROM incoming"
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nestmap.costmodel.window_union import covered_cycles, window_union
+from nestmap.costmodel.stall import covered_cycles, window_union
 from tests.properties.variants import examples
 
 LONGEST = 5000

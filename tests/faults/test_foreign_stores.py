@@ -10,7 +10,7 @@ import pytest
 from nestmap.model import StoreError
 from nestmap.store import Store
 from nestmap.store.maintenance.check import check_store
-from nestmap.store.maintenance.combine import merge_stores
+from nestmap.store.maintenance.merge import merge_stores
 from nestmap.store.maintenance.prune import PruneSelection, prune
 from tests.pipeline.cli.inputs import run
 from tests.store.filled import filled

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from nestmap.pipeline.cli.resource_limits import LEAST_ADDRESS_SPACE, exhausted_resource
+from nestmap.pipeline.cli.error_handling import LEAST_ADDRESS_SPACE, exhausted_resource
 from tests.faults.forks import Forks
 from tests.pipeline.cli.inputs import Inputs, run_process, written
 

@@ -16,9 +16,8 @@ from nestmap.model.units import AreaUnit
 from nestmap.model.workload.builders import conv2d
 from nestmap.pipeline.explore.api import Exploration, explore_network
 from nestmap.pipeline.explore.plan import SearchPlan
-from nestmap.pipeline.frontend.read.accelerator import read_accelerator
+from nestmap.pipeline.frontend.read.accelerator import read_accelerator, with_static_energy
 from nestmap.pipeline.frontend.read.mapping import read_mapping
-from nestmap.pipeline.frontend.static_energy import with_static_energy
 from nestmap.store import Parameter, Store
 from nestmap.store.read.relation import Row
 from tests.loma import LOMA

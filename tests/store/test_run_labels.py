@@ -17,7 +17,7 @@ from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.pages.report.page import run_body
 from nestmap.pipeline.pages.report.run import read_reported
 from nestmap.store import Parameter, Store
-from nestmap.store.maintenance.combine import merge_stores
+from nestmap.store.maintenance.merge import merge_stores
 from tests.loma import LOMA
 from tests.pipeline.networks import PROBLEM
 from tests.pipeline.pages.explorer.visits import visiting

@@ -12,7 +12,7 @@ from nestmap.model.base import copy_with
 from nestmap.model.multicore.top_memories import TopMemories
 from nestmap.store import Parameter, RunKind, RunStatus, Store
 from nestmap.store.maintenance.check import check_store
-from nestmap.store.maintenance.combine import merge_stores
+from nestmap.store.maintenance.merge import merge_stores
 from nestmap.store.maintenance.prune import PruneSelection, prune
 from nestmap.store.schema.tables import CONTENT_TABLES, RUN_TABLES
 from tests.pipeline.multicore.streams import problem

@@ -16,7 +16,7 @@ from nestmap.model.base import copy_with
 from nestmap.model.design_space.result import DesignResult, NetworkFigures
 from nestmap.store import Parameter, RecordedSweep, Store, SweepState
 from nestmap.store.maintenance.check import check_store
-from nestmap.store.maintenance.combine import merge_stores
+from nestmap.store.maintenance.merge import merge_stores
 from nestmap.store.maintenance.prune import PruneSelection, prune
 from tests.store.builders import NASTY
 from tests.store.filled import content, sql

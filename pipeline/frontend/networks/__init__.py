@@ -9,13 +9,12 @@ from pydantic import ValidationError
 
 from nestmap.model import InputError, Workload
 from nestmap.model.errors import suggestion
-from nestmap.pipeline.frontend.networks.bert import BERT
 from nestmap.pipeline.frontend.networks.builder import Graph
 from nestmap.pipeline.frontend.networks.dims import read_dims
+from nestmap.pipeline.frontend.networks.encoders import BERT, VIT
 from nestmap.pipeline.frontend.networks.generator import Generator
 from nestmap.pipeline.frontend.networks.gpt import GPT
 from nestmap.pipeline.frontend.networks.llama import LLAMA
-from nestmap.pipeline.frontend.networks.vit import VIT
 
 _GENERATORS: Final[Mapping[str, Generator]] = {**BERT, **GPT, **LLAMA, **VIT}
 

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from nestmap.model.workload.graph import Node
-from nestmap.pipeline.frontend.onnx.array.attention import attention, flex_attention
-from nestmap.pipeline.frontend.onnx.array.attention_microsoft import (
+from nestmap.pipeline.frontend.onnx.array.attention import (
+    attention,
+    flex_attention,
     group_query_attention,
     multi_head_attention,
     projected_attention,

@@ -9,12 +9,40 @@ from nestmap.model import Accelerator
 from nestmap.pipeline.frontend.bundled import resolve_accelerator
 from nestmap.pipeline.frontend.cacti_cache import cached_cacti
 from nestmap.pipeline.frontend.read.source import source_of
-from nestmap.pipeline.frontend.static_energy import with_static_energy
 from nestmap.pipeline.frontend.yaml.hardware.accelerator import parse_accelerator
 
 if TYPE_CHECKING:
     from nestmap.pipeline.frontend.given import GivenAccelerator
     from nestmap.store import Store
+from pydantic import ValidationError
+
+from nestmap.model import InputError
+from nestmap.model.base import copy_with
+
+# --- makes the energies of an accelerator include static energy ---
+
+
+def with_static_energy(accelerator: Accelerator) -> Accelerator:
+    """The same accelerator, with static energy included in its energies.
+
+    Raises:
+        InputError: if nothing on the accelerator leaks, or its clock period is unknown.
+    """
+    where = f"accelerator {accelerator.name}"
+    memories = any(level.instance.leakage for level in accelerator.memories)
+    if not (memories or accelerator.array.unit_leakage):
+        raise InputError(
+            where,
+            "no leakage, although static energy is requested",
+            "leakage (mW) of a memory, or unit_leakage (mW) of the array",
+        )
+    try:
+        return copy_with(accelerator, {"counts_leakage": True})
+    except ValidationError as error:
+        raise InputError.of(where, error) from None
+
+
+# --- reads an accelerator with one core from a file, a bundled name or a Python object ---
 
 
 def read_accelerator(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import cache
+from hashlib import sha256
 from threading import Thread
-from typing import Final
+from typing import Final, NamedTuple
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -17,11 +19,53 @@ from starlette.routing import Route
 from nestmap.model import NestmapError, StoreError
 from nestmap.pipeline.pages.explorer import pages, sweep_pages
 from nestmap.pipeline.pages.explorer.access import Access
+from nestmap.pipeline.pages.explorer.render import SCRIPT, STYLE, own_text
 from nestmap.pipeline.pages.explorer.security import RETRY, Guard, TooLongError, too_long
 from nestmap.pipeline.pages.explorer.sql_requests import ask_page, sql_page
-from nestmap.pipeline.pages.explorer.static_files import prepare, static_file
 from nestmap.pipeline.pages.explorer.store_site import MissingError, Site
 from nestmap.pipeline.pages.explorer.urls import COMPARE, RUNS, SCHEMA, SQL, STATIC, SWEEPS
+from nestmap.pipeline.pages.report.assets import Static, static_text
+
+# --- serves the styles and scripts of the pages ---
+
+_OURS: Final = (STYLE, SCRIPT)
+_TYPES: Final = {"css": "text/css", "js": "text/javascript"}
+
+
+class _File(NamedTuple):
+    """A response body with an entity tag that changes with its contents."""
+
+    body: bytes
+    kind: str
+    tag: str
+
+
+def static_file(request: Request) -> Response:
+    """A file of the pages; a browser that has it gets no second copy."""
+    name: str = request.path_params["name"]
+    if name not in (*_OURS, *(file.value for file in Static)):
+        raise HTTPException(404)
+    file = _file(name)
+    headers = {"etag": file.tag, "cache-control": "no-cache"}
+    if request.headers.get("if-none-match") == file.tag:
+        return Response(status_code=304, headers=headers)
+    return Response(file.body, media_type=file.kind, headers=headers)
+
+
+def prepare() -> None:
+    """Builds the file that takes seconds to build, so that the first page need not wait for it."""
+    _file(Static.VEGA.value)
+
+
+@cache
+def _file(name: str) -> _File:
+    text = own_text(name) if name in _OURS else static_text(Static(name))
+    body = text.encode()
+    tag = f'"{sha256(body).hexdigest()[:32]}"'
+    return _File(body, _TYPES[name.rpartition(".")[2]], tag)
+
+
+# --- the explorer's routes and error pages ---
 
 _TITLES: Final = {404: "No such page", 405: "Not allowed here"}
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from nestmap.model import Accelerator, NetworkEvaluation
-from nestmap.pipeline.analysis.network.memory_bars import memory_bars
 from nestmap.pipeline.analysis.network.stacked_bars import (
     cmes_of,
     energy_bars,
     latency_bars,
+    memory_bars,
     share_bars,
 )
 from nestmap.pipeline.format.numbers import PERCENT, cycles_unit, energy_text, energy_unit

@@ -9,14 +9,221 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, product
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from enum import IntEnum
+from itertools import chain, pairwise, product
+from typing import Final, NamedTuple, final
 
-from nestmap.model.multicore.schedule import Schedule
-from nestmap.pipeline.analysis.schedule.names import ScheduleNames
-from nestmap.pipeline.render.perfetto.flows import Flows, Lane, Lanes
-from nestmap.pipeline.render.perfetto.slices import READ, Process, Slice, Track, all_slices
+from nestmap.model.multicore.schedule import Schedule, TransferKind
+from nestmap.pipeline.analysis.schedule.names import KINDS, STREAMED, ScheduleNames
 from nestmap.pipeline.util.json import Json
+
+# --- builds the slices of a trace: activity of cores, channels and off-chip memory ---
+
+
+class Process(IntEnum):
+    """The groups of tracks, in their order from top to bottom."""
+
+    CORES = 1
+    WIRES = 2
+    OFFCHIP = 3
+    MEMORIES = 4
+
+
+class Track(NamedTuple):
+    """A row of the trace: a core, a channel, or one direction of the off-chip memory."""
+
+    process: Process
+    number: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A slice of a track from ``start`` to ``end``.
+
+    ``node`` is its computation node, ``transfers`` are its transfers: several for a broadcast.
+    """
+
+    track: Track
+    start: int
+    end: int
+    name: str
+    category: str
+    args: Mapping[str, Json]
+    node: int | None = None
+    transfers: tuple[int, ...] = ()
+
+
+READ, WRITTEN = 0, 1
+"""The directions of the off-chip memory."""
+
+
+def all_slices(names: ScheduleNames) -> list[Slice]:
+    """The slices of all tracks."""
+    return [*_node_slices(names), *_transfer_slices(names), *_stream_slices(names)]
+
+
+def _node_slices(names: ScheduleNames) -> Iterator[Slice]:
+    schedule = names.schedule
+    outputs = schedule.tensors.bits
+    columns = (x.tolist() for x in (schedule.core, schedule.start, schedule.end))
+    for node, (core, start, end) in enumerate(zip(*columns, strict=True)):
+        layer, number = names.layer(node), names.number(node)
+        args: dict[str, Json] = {
+            "node": f"{layer.nest.number}.{number}",
+            "layer": layer.nest.name,
+            "operator": layer.nest.operator,
+            "group": int(layer.groups[number]),
+            "ranges": names.ranges(node) or "whole layer",
+            "cycles": end - start,
+            "output_bits": int(outputs[node]),
+            "core_energy_pj": names.onchip(node),
+            "offchip_energy_pj": names.offchip(node),
+        }
+        track = Track(Process.CORES, core)
+        yield Slice(track, start, end, layer.nest.name, "node", args, node=node)
+
+
+def _transfer_slices(names: ScheduleNames) -> Iterator[Slice]:
+    """One slice for all transfers of a tensor that take a track at the same time: a broadcast."""
+    transfers = names.schedule.transfers
+    together: dict[tuple[Track, int, int, int, int], list[int]] = {}
+    for row in range(len(transfers)):
+        columns = (transfers.tensor, transfers.start, transfers.end, transfers.kind)
+        tensor, start, end, kind = (int(column[row]) for column in columns)
+        ends = int(transfers.sending[row]), int(transfers.receiving[row])
+        for track in _tracks(names, *ends):
+            together.setdefault((track, tensor, start, end, kind), []).append(row)
+    for (track, tensor, start, end, kind), rows in together.items():
+        yield Slice(
+            track,
+            start,
+            end,
+            names.tensor(tensor),
+            KINDS[TransferKind(kind)],
+            _transfer_args(names, rows),
+            transfers=tuple(rows),
+        )
+
+
+def _transfer_args(names: ScheduleNames, rows: Sequence[int]) -> dict[str, Json]:
+    transfers, tensors = names.schedule.transfers, names.schedule.tensors
+    first, chosen = rows[0], list(rows)
+    tensor = int(transfers.tensor[first])
+    receivers = dict.fromkeys(int(transfers.receiving[row]) for row in rows)
+    return {
+        "tensor": names.tensor(tensor),
+        "kind": KINDS[TransferKind(int(transfers.kind[first]))],
+        "from": f"core {names.core(int(transfers.sending[first]))}",
+        "to": ", ".join(f"core {names.core(core)}" for core in receivers),
+        "for": names.node(int(transfers.node[first])),
+        "bits": int(tensors.bits[tensor]),
+        "wire_energy_pj": float(transfers.link_energy[chosen].sum()),
+        "memory_energy_pj": float(transfers.memory_energy[chosen].sum()),
+    }
+
+
+def _stream_slices(names: ScheduleNames) -> Iterator[Slice]:
+    streams = names.schedule.streams
+    for row in range(len(streams)):
+        columns = (streams.node, streams.sending, streams.receiving, streams.rate)
+        node, sending, receiving, rate = (int(column[row]) for column in columns)
+        start, end = int(streams.start[row]), int(streams.end[row])
+        args: dict[str, Json] = {
+            "kind": STREAMED,
+            "from": f"core {names.core(sending)}",
+            "to": f"core {names.core(receiving)}",
+            "for": names.node(node),
+            "bits_per_cycle": rate,
+            "bits": rate * (end - start),
+            "wire_energy_pj": float(streams.link_energy[row]),
+        }
+        for track in _tracks(names, sending, receiving):
+            yield Slice(track, start, end, f"for {names.node(node)}", STREAMED, args)
+
+
+def _tracks(names: ScheduleNames, sending: int, receiving: int) -> Iterator[Track]:
+    """The channels between two cores, and the off-chip memory if it is at one end."""
+    for wire in names.path(sending, receiving):
+        yield Track(Process.WIRES, wire)
+    offchip = names.schedule.problem.accelerator.offchip
+    for core, direction in ((sending, READ), (receiving, WRITTEN)):
+        if core == offchip:
+            yield Track(Process.OFFCHIP, direction)
+
+
+# --- builds the flows of a trace: dependencies between nodes and transfers ---
+
+
+class Lane(NamedTuple):
+    """A row of the trace: overlapping slices of a track go to several lanes."""
+
+    track: Track
+    number: int
+
+
+Lanes = Mapping[Lane, Sequence[Slice]]
+
+
+class Stop(NamedTuple):
+    """A point that a flow passes, within a slice of a lane."""
+
+    lane: Lane
+    time: int
+
+
+_MADE: Final = (TransferKind.ACTIVATION, TransferKind.RESULT)
+"""Transfers that begin where a node produced the tensor."""
+
+_AWAITED: Final = (TransferKind.ACTIVATION, TransferKind.CONSTANT)
+"""Transfers that a node waits for."""
+
+
+@final
+class Flows:
+    """The flows of a schedule, each with two or three stops, in order of time.
+
+    Events without duration are no stops, because no slice is guaranteed to be found at their time.
+    """
+
+    def __init__(self, schedule: Schedule, lanes: Lanes) -> None:
+        self._schedule = schedule
+        self._nodes: dict[int, tuple[Lane, Slice]] = {}
+        self._transfers: dict[int, tuple[Lane, Slice]] = {}
+        for lane, slices in lanes.items():
+            for each in slices:
+                if each.end > each.start:
+                    self._note(lane, each)
+
+    def _note(self, lane: Lane, each: Slice) -> None:
+        if each.node is not None:
+            self._nodes[each.node] = lane, each
+        if lane.track.process is Process.WIRES:
+            for row in each.transfers:
+                self._transfers.setdefault(row, (lane, each))
+
+    def __iter__(self) -> Iterator[Sequence[Stop]]:
+        for row in range(len(self._schedule.transfers)):
+            stops = list(self._stops(row))
+            if len(stops) > 1 and all(a.time <= b.time for a, b in pairwise(stops)):
+                yield stops
+
+    def _stops(self, row: int) -> Iterator[Stop]:
+        transfers, tensors = self._schedule.transfers, self._schedule.tensors
+        kind = TransferKind(int(transfers.kind[row]))
+        maker = self._nodes.get(int(tensors.node[transfers.tensor[row]]))
+        if kind in _MADE and maker is not None:
+            yield Stop(maker[0], maker[1].end - 1)
+        if row in self._transfers:
+            lane, each = self._transfers[row]
+            yield Stop(lane, each.start)
+        reader = self._nodes.get(int(transfers.node[row]))
+        if kind in _AWAITED and reader is not None:
+            yield Stop(reader[0], reader[1].start)
+
+
+# --- a schedule as a trace for Perfetto (ui.perfetto.dev) or chrome://tracing ---
 
 _UNIT: Final = "1 us is 1 cycle"
 _FLOW: Final = "sent"

@@ -13,7 +13,7 @@ from nestmap.model.multicore.core_constraints import CoreAllocation, CoreMapping
 from nestmap.model.multicore.problem import StreamProblem
 from nestmap.model.multicore.split_options import Fraction
 from nestmap.pipeline.stage_graph import Stage
-from nestmap.search.multicore.split.rewrite import LayerSplit, split_layers
+from nestmap.search.multicore.split.layer_parts import LayerSplit, split_layers
 from nestmap.search.multicore.split.weight_split_plan import SplitAlong
 
 

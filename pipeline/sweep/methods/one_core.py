@@ -32,12 +32,67 @@ from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan, exploration_pipeline
 from nestmap.pipeline.sweep.explore_designs import ExploreDesigns
 from nestmap.pipeline.sweep.methods.design_explorer import DesignExplorer, Outcome, check_wanted
-from nestmap.pipeline.sweep.methods.shared_layers import SharedLayers
 from nestmap.pipeline.sweep.space.checked_space import CheckedSpace
 from nestmap.search.version import VERSION as SEARCH_VERSION
 
 if TYPE_CHECKING:
     from nestmap.store import Store
+from contextlib import AbstractContextManager, nullcontext
+
+from nestmap.costmodel.evaluate import evaluate
+from nestmap.model import (
+    CostModelEvaluation,
+    MappingProblem,
+    SpatialProblem,
+    TemporalMapping,
+)
+from nestmap.model.mapping.problem import ProblemContent
+from nestmap.pipeline.stages.mapping.recall import Choose, Entry, Explore
+
+# --- layers that several networks have: explored once on each accelerator ---
+
+
+@final
+class SharedLayers:
+    """A ledger in memory, for all networks on one accelerator under one plan."""
+
+    def __init__(self) -> None:
+        self._found: dict[ProblemContent, EvaluationBatch] = {}
+
+    def explored(
+        self, problem: MappingProblem, options: str, explore: Explore, choose: Choose
+    ) -> EvaluationBatch:
+        """The best evaluation of a layer, explored when it is first asked for."""
+        content = problem.content
+        if content in self._found:
+            return self._found[content].for_layer(problem.layer)
+        found = self._found[content] = explore(problem)
+        return found
+
+    def recall(self, spatial: SpatialProblem, options: str) -> None:
+        """Searches are not kept."""
+
+    def searching(self, spatial: SpatialProblem, options: str) -> AbstractContextManager[Entry]:
+        """Searches are not kept."""
+        return nullcontext(_NO_ENTRY)
+
+    def cost(self, spatial: SpatialProblem, mapping: TemporalMapping) -> CostModelEvaluation:
+        """The evaluation of a mapping."""
+        return evaluate(spatial, mapping)
+
+
+@final
+class _NoEntry:
+    """Records nothing."""
+
+    def record(self, batch: EvaluationBatch) -> None:
+        """Records nothing."""
+
+
+_NO_ENTRY = _NoEntry()
+
+
+# --- costs networks on designs with a single core: by exploring their mappings ---
 
 _ExploreAll: TypeAlias = Callable[[Design, Sequence[NetworkProblem]], Iterator[NetworkEvaluation]]
 """Explores the networks of a design, one after the other."""

@@ -34,13 +34,63 @@ from nestmap.pipeline.multicore.run import StreamJob, StreamPorts
 from nestmap.pipeline.stages.multicore.inter_core import ScheduledSearch
 from nestmap.pipeline.sweep.explore_designs import ExploreDesigns
 from nestmap.pipeline.sweep.methods.design_explorer import DesignExplorer, Outcome, check_wanted
-from nestmap.pipeline.sweep.methods.shared_costs import SharedCosts
 from nestmap.pipeline.sweep.space.checked_cores import CheckedCores
 from nestmap.search.parallel import available_workers
 from nestmap.search.version import VERSION as SEARCH_VERSION
 
 if TYPE_CHECKING:
     from nestmap.store import Store
+from collections.abc import Mapping, Sequence
+
+from nestmap.model.base import copy_with
+from nestmap.model.multicore.bound import StreamBound
+from nestmap.model.multicore.cn_costs import RecordedCost
+from nestmap.model.multicore.population import Individual
+
+# --- costs of computation nodes that several designs and networks have ---
+
+
+@final
+class SharedCosts:
+    """A ledger in memory of costs of nodes on cores; it forgets all else.
+
+    Threads may add to it at the same time: equal keys have equal costs.
+    """
+
+    def __init__(self) -> None:
+        self._costs: dict[str, RecordedCost] = {}
+
+    def find_costs(self, keys: Sequence[str]) -> Mapping[str, RecordedCost]:
+        """The known costs by key."""
+        return {key: found for key in keys if (found := self._costs.get(key)) is not None}
+
+    def record_costs(self, costs: Mapping[str, RecordedCost]) -> None:
+        """Keeps costs, without the mappings behind them, which no schedule needs."""
+        self._costs |= {key: copy_with(cost, {"cme": None}) for key, cost in costs.items()}
+
+    def record_problem(self, problem: ScheduleProblem) -> None:
+        """Nothing is kept."""
+
+    def bound(self) -> StreamBound | None:
+        """There is none."""
+        return None
+
+    def record_bound(self, found: StreamBound) -> None:
+        """Nothing is kept."""
+
+    def newest_generation(self) -> Generation | None:
+        """There is none."""
+        return None
+
+    def scheduled_individuals(self) -> tuple[Individual, ...]:
+        """There are none."""
+        return ()
+
+    def record_generation(self, generation: Generation) -> None:
+        """Nothing is kept."""
+
+
+# --- costs networks on designs with several cores: by scheduling them ---
 
 _Schedule: TypeAlias = Callable[[Design, StreamProblem], ScheduledSearch]
 """Schedules a network on a design."""

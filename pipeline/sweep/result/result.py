@@ -15,13 +15,54 @@ from nestmap.model.errors import suggestion
 from nestmap.model.units import Count
 from nestmap.pipeline.analysis.sweep.designs_view import DesignsView
 from nestmap.pipeline.sweep.result.front import Front, figures_of
-from nestmap.pipeline.sweep.result.result_view import view_of
 from nestmap.pipeline.sweep.result.summary import Reason, SweepSummary
 from nestmap.pipeline.sweep.space.base_format import is_multicore
 from nestmap.pipeline.sweep.space.design_yaml import design_yaml
 
 if TYPE_CHECKING:
     from nestmap.store import Relation
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from nestmap.pipeline.analysis.sweep.designs_view import (
+    ObjectiveColumn,
+    ParameterColumn,
+    parameter_column,
+)
+
+# --- the designs of a sweep as columns, to be drawn ---
+
+
+def view_of(
+    space: DesignSpace, designs: Sequence[DesignResult], front: Sequence[DesignResult]
+) -> DesignsView:
+    """The feasible designs, with the free parameters that differ between them."""
+    feasible = [x for x in designs if x.is_feasible]
+    best = {x.number for x in front}
+    return DesignsView(
+        name=space.name,
+        numbers=tuple(x.number for x in feasible),
+        parameters=tuple(_parameters(space, feasible)),
+        objectives=tuple(
+            ObjectiveColumn(x, np.array([design.figure(x) for design in feasible], np.float64))
+            for x in space.objectives
+        ),
+        on_front=np.array([x.number in best for x in feasible], np.bool_),
+        infeasible=len(designs) - len(feasible),
+    )
+
+
+def _parameters(space: DesignSpace, designs: Sequence[DesignResult]) -> Iterator[ParameterColumn]:
+    free = {x.name for x in space.free}
+    for place, parameter in enumerate(space.parameters):
+        if parameter.name in free:
+            column = parameter_column(parameter.name, [x.parameters[place][1] for x in designs])
+            if len(column.values) > 1:
+                yield column
+
+
+# --- the result of a sweep: the figures of every design, the front, the best one ---
 
 
 class SweepResult(Frozen, frozen=True):

@@ -18,13 +18,145 @@ from nestmap.model.errors import InputError
 from nestmap.model.multicore.allocation import Allocation, AllocationSpace
 from nestmap.model.multicore.population import AllocationObjective, Fitness, Generation, Individual
 from nestmap.model.units import Count, PositiveCount, Seed
-from nestmap.search.multicore.allocation.crossover_mutation import (
-    Random,
-    crossover,
-    mutate,
-    random_allocation,
-)
-from nestmap.search.multicore.allocation.survivor_selection import pareto_front, select_survivors
+
+# --- crossover and mutation of allocations; both respect the allowed cores of each node group ---
+
+Random = np.random.Generator
+
+STRETCHED: Final = 0.4
+"""The share of mutations that move a sequence of node groups to one core."""
+
+REASSIGNED: Final = 0.4
+"""The share that reassigns single node groups; all others swap the cores of two sequences."""
+
+
+def random_allocation(space: AllocationSpace, random: Random) -> Allocation:
+    """A random allowed core for each node group, uniformly distributed."""
+    return tuple(gene.cores[_any(len(gene.cores), random)] for gene in space.groups)
+
+
+def crossover(
+    space: AllocationSpace, one: Allocation, other: Allocation, random: Random
+) -> Allocation:
+    """Two-point crossover: the first parent, with a range of free node groups from the second."""
+    first, end = sorted(random.choice(len(space.free_groups) + 1, 2, replace=False).tolist())
+    child = list(one)
+    for gene in space.free_groups[first:end]:
+        child[gene] = other[gene]
+    return tuple(child)
+
+
+def mutate(space: AllocationSpace, allocation: Allocation, random: Random) -> Allocation:
+    """Moves a sequence of node groups to a core, reassigns single ones, or swaps sequences."""
+    chance = random.random()
+    if chance < STRETCHED:
+        return mutate_stretch(space, allocation, random)
+    if chance < STRETCHED + REASSIGNED:
+        return mutate_gene(space, allocation, random)
+    return swap_cores(space, allocation, random)
+
+
+def mutate_stretch(space: AllocationSpace, allocation: Allocation, random: Random) -> Allocation:
+    """Moves two or more consecutive free node groups, up to half of them, to one core if allowed.
+
+    Reassigning a single node group often only adds transfers to its neighbours. The result may
+    equal the parent.
+    """
+    count = len(space.free_groups)
+    length = min(count, 2 + _any(max(1, count // 2 - 1), random))
+    first = _any(count - length + 1, random)
+    stretch = space.free_groups[first : first + length]
+    cores = space.groups[stretch[_any(length, random)]].cores
+    core = cores[_any(len(cores), random)]
+    child = list(allocation)
+    for gene in stretch:
+        child[gene] = core if core in space.groups[gene].cores else child[gene]
+    return tuple(child)
+
+
+def mutate_gene(space: AllocationSpace, allocation: Allocation, random: Random) -> Allocation:
+    """Reassigns each of the ``n`` free node groups to another core with probability ``1/n``.
+
+    Reassigns a random one if none was selected.
+    """
+    taken = np.flatnonzero(
+        random.random(len(space.free_groups)) * len(space.free_groups) < 1
+    ).tolist()
+    child = list(allocation)
+    for place in taken or [_any(len(space.free_groups), random)]:
+        gene = space.free_groups[place]
+        others = [core for core in space.groups[gene].cores if core != allocation[gene]]
+        child[gene] = others[_any(len(others), random)]
+    return tuple(child)
+
+
+def swap_cores(space: AllocationSpace, allocation: Allocation, random: Random) -> Allocation:
+    """Swaps the cores of two sequences of up to a third of the free node groups, pair by pair.
+
+    A node group keeps its core if the other one is not allowed. The load of the cores thus stays
+    about the same. The result may equal the parent.
+    """
+    count = len(space.free_groups)
+    length = 1 + _any(max(1, count // 3), random)
+    first, second = _any(count - length + 1, random), _any(count - length + 1, random)
+    child = list(allocation)
+    for place in range(length):
+        one, other = space.free_groups[first + place], space.free_groups[second + place]
+        if child[one] in space.groups[other].cores and child[other] in space.groups[one].cores:
+            child[one], child[other] = child[other], child[one]
+    return tuple(child)
+
+
+def _any(count: int, random: Random) -> int:
+    return int(random.integers(count))
+
+
+# --- selects the survivors of a generation and the Pareto front ---
+
+Objectives = tuple[AllocationObjective, ...]
+
+
+def select_survivors(
+    individuals: Sequence[Individual], objectives: Objectives, count: int
+) -> tuple[Individual, ...]:
+    """The best individuals by NSGA-II, followed by infeasible ones, the most recent first.
+
+    A search without a feasible individual thus still changes its population.
+    """
+    # DEAP takes long to import, so only its users should pay for that
+    from nestmap.search.multicore.allocation.nsga2 import select  # noqa: PLC0415
+
+    known = [x for x in individuals if x.fitness is not None]
+    if len(known) > count:
+        rows = select([costs_of(x, objectives) for x in known], count)
+        return tuple(known[row] for row in rows)
+    others = [x for x in individuals if x.fitness is None]
+    return (*known, *others[::-1])[:count]
+
+
+def pareto_front(
+    individuals: Sequence[Individual], objectives: Objectives
+) -> tuple[Individual, ...]:
+    """The non-dominated individuals, sorted by the first objective.
+
+    Among individuals with equal costs only the first is included; infeasible ones are excluded.
+    """
+    from nestmap.search.multicore.allocation.nsga2 import non_dominated  # noqa: PLC0415 (as above)
+
+    known = [x for x in individuals if x.fitness is not None]
+    by_costs = {costs_of(x, objectives): x for x in known[::-1]}
+    costs = sorted(by_costs)
+    return tuple(by_costs[costs[row]] for row in non_dominated(costs))
+
+
+def costs_of(individual: Individual, objectives: Objectives) -> tuple[float, ...]:
+    """The objectives of an individual, in order; infinite if it is infeasible."""
+    if individual.fitness is None:
+        return (float("inf"),) * len(objectives)
+    return tuple(individual.fitness.of(objective) for objective in objectives)
+
+
+# --- inter-core allocation by a genetic algorithm ---
 
 Evaluate = Callable[[Sequence[Allocation]], Sequence[Fitness | None]]
 """The costs of several allocations; ``None`` for an infeasible one."""

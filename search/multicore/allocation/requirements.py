@@ -5,24 +5,229 @@ Nodes with the same requirements are grouped into kinds, so that thousands of no
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache, cached_property
 from typing import Final, NamedTuple, final
 
 import numpy as np
 
 from nestmap.model.arrays import Flags, Ints
+from nestmap.model.dims import OUTPUT
 from nestmap.model.multicore.cn_workload import WITHIN_GROUP
 from nestmap.model.multicore.schedule import ScheduleProblem
 from nestmap.model.multicore.split_options import Convention
+from nestmap.model.multicore.top_memories import NO_MEMORY, TopMemories
 from nestmap.search.multicore.allocation.core_distances import (
     CoreDistances,
     Relays,
     cycles,
     to_lists,
 )
-from nestmap.search.multicore.allocation.indirect_paths import IndirectPaths
-from nestmap.search.multicore.allocation.memory_pressure import MemoryPressure
 from nestmap.search.multicore.allocation.offchip_inputs import OffChipInput, offchip_inputs
+
+# --- the tensors that memories may hold while a node is scheduled, with unscheduled readers ---
+# All other tensors leave when their last reader ends, so that the node eventually fits.
+
+NodeSet = int
+"""A bit for each node."""
+
+LARGEST: Final = 500
+"""The largest network in nodes that is analyzed in this detail."""
+
+
+class HeldTensor(NamedTuple):
+    """A tensor: its bits, the nodes that bring it into a memory, and its readers."""
+
+    bits: int
+    makers: NodeSet
+    readers: NodeSet
+
+
+@final
+class MemoryPressure:
+    """The tensors of a problem, and the most bits of them held at a time.
+
+    ``own`` are the bits that each node needs for itself, in addition to outputs of other nodes.
+    """
+
+    def __init__(
+        self,
+        problem: ScheduleProblem,
+        supplies: tuple[tuple[OffChipInput, ...], ...],
+        bits: list[int],
+    ) -> None:
+        self._prefetches = bool(problem.options.prefetch)
+        self.own: Final = [
+            made + sum(x.bits for x in read) for made, read in zip(bits, supplies, strict=True)
+        ]
+        self._tensors = (*self._outputs(problem, bits), *self._parts(supplies))
+        self._close = len(bits) <= LARGEST
+
+    def held(self, planned: NodeSet, waiting: NodeSet) -> int | None:
+        """The most bits that a memory holds for nodes that may not be scheduled yet.
+
+        ``planned`` are all nodes that may be scheduled by then, ``waiting`` those that may not be.
+        ``None``: not analyzed.
+        """
+        if not self._close:
+            return None
+        return sum(x.bits for x in self._tensors if x.makers & planned and x.readers & waiting)
+
+    def _outputs(self, problem: ScheduleProblem, bits: list[int]) -> Iterable[HeldTensor]:
+        edges, readers = problem.nodes.edges, [0] * len(bits)
+        columns = to_lists(edges.producer), to_lists(edges.consumer), to_lists(edges.read)
+        for producer, consumer, read in zip(*columns, strict=True):
+            if read != WITHIN_GROUP:
+                readers[producer] |= 1 << consumer
+        return (HeldTensor(size, 1 << x, readers[x]) for x, size in enumerate(bits))
+
+    def _parts(self, supplies: tuple[tuple[OffChipInput, ...], ...]) -> Iterable[HeldTensor]:
+        """The off-chip inputs, brought for their first reader or before the first node runs.
+
+        An input with one reader is not held while that reader waits.
+        """
+        sizes: dict[int, int] = {}
+        readers: dict[int, NodeSet] = {}
+        for node, read in enumerate(supplies):
+            for x in read:
+                sizes[x.part] = x.bits
+                readers[x.part] = readers.get(x.part, 0) | 1 << node
+        for part, nodes in readers.items():
+            if self._prefetches:
+                yield HeldTensor(sizes[part], -1, nodes)
+            elif nodes.bit_count() > 1:
+                yield HeldTensor(sizes[part], nodes, nodes)
+
+
+# --- routes by which outputs reach their readers if other nodes relocate them in between ---
+# The scheduler sends a tensor from the memory that has held it longest: that of its producer,
+# unless the tensor was evicted or forwarded. Both happen only while another node is scheduled that
+# neither precedes the producer nor follows the reader.
+
+
+@final
+class IndirectPaths:
+    """The locations of outputs and the nodes that may relocate them.
+
+    ``columns`` are a group's cores.
+    """
+
+    def __init__(
+        self,
+        problem: ScheduleProblem,
+        columns: tuple[tuple[int, ...], ...],
+        holdings: MemoryPressure,
+    ) -> None:
+        self._problem = problem
+        self._holdings = holdings
+        self._genes = to_lists(problem.space.group_of)
+        self._kinds = to_lists(problem.costs.kind)
+        self._columns = columns
+        self._homes = TopMemories(accelerator=problem.accelerator)
+        self._everything = (1 << len(problem.nodes)) - 1
+
+    @cached_property
+    def sharing(self) -> tuple[tuple[int, ...], ...]:
+        """For each column, the cores (in order) that share the memory for its core's outputs."""
+        places = [self._homes.index_of(core, OUTPUT) for core in self._problem.costs.cores]
+        return tuple(
+            (core,) if place == NO_MEMORY else self._homes.memories[place].cores
+            for core, place in zip(self._problem.costs.cores, places, strict=True)
+        )
+
+    def stops(self, writer: int, reader: int) -> tuple[Relays, ...]:
+        """By the producer's column, the memories that may hold its output until it is read."""
+        between = self._everything & ~(self._before[writer] | self._after[reader])
+        between &= ~(1 << writer | 1 << reader)
+        crowding = self._crowding(writer, reader, between)
+        readers = between & self._readers[writer]
+        if readers:
+            leaves = crowding or self._streaming & readers
+            return (Relays.ALL if leaves else Relays.CHIP,) * len(self.sharing)
+        return tuple(Relays.ALL if crowding & movers else Relays.NONE for movers in self._movers)
+
+    def _crowding(self, writer: int, reader: int, between: NodeSet) -> NodeSet:
+        """The nodes that may cause evictions from a memory."""
+        planned = self._everything & ~(self._after[reader] | 1 << reader)
+        waiting = self._everything & ~(self._before[writer] | 1 << writer)
+        crowding = between & self._streaming
+        left = between & ~crowding
+        held = self._holdings.held(planned, waiting) if left else 0
+        if held is None:
+            return between
+        while left:
+            node = left.bit_length() - 1
+            left ^= 1 << node
+            if held + self._holdings.own[node] > self._rooms[self._genes[node]]:
+                crowding |= 1 << node
+        return crowding
+
+    @cached_property
+    def _rooms(self) -> list[int]:
+        """For each node group, the bits of the smallest memory of its possible cores."""
+        homes, numbers = self._homes.memories, self._problem.costs.cores
+        sizes = [
+            min((x.level.instance.size for x in homes if core in x.cores), default=0)
+            for core in numbers
+        ]
+        return [min((sizes[x] for x in columns), default=0) for columns in self._columns]
+
+    @cached_property
+    def _streaming(self) -> NodeSet:
+        """The nodes that may stream an operand and therefore empty memories."""
+        streamed, nodes = self._problem.costs.streamed, 0
+        for node, (gene, kind) in enumerate(zip(self._genes, self._kinds, strict=True)):
+            if any(streamed[kind, column] for column in self._columns[gene]):
+                nodes |= 1 << node
+        return nodes
+
+    @cached_property
+    def _movers(self) -> list[NodeSet]:
+        """For each column, the nodes that may need capacity in its core's output memory."""
+        on = [0] * len(self._problem.costs.cores)
+        for node, gene in enumerate(self._genes):
+            for column in self._columns[gene]:
+                on[column] |= 1 << node
+        movers = [0] * len(on)
+        for column, cores in enumerate(self.sharing):
+            for other, core in enumerate(self._problem.costs.cores):
+                if core in cores:
+                    movers[column] |= on[other]
+        return movers
+
+    @cached_property
+    def _edges(self) -> list[tuple[int, int, int]]:
+        edges = self._problem.nodes.edges
+        columns = to_lists(edges.producer), to_lists(edges.consumer), to_lists(edges.read)
+        return sorted(zip(*columns, strict=True))
+
+    @cached_property
+    def _readers(self) -> list[NodeSet]:
+        """The readers of each node's output."""
+        readers = [0] * len(self._problem.nodes)
+        for writer, reader, read in self._edges:
+            if read != WITHIN_GROUP:
+                readers[writer] |= 1 << reader
+        return readers
+
+    @cached_property
+    def _before(self) -> list[NodeSet]:
+        """For each node, all nodes that must end before it."""
+        before = [0] * len(self._problem.nodes)
+        for writer, reader, _ in self._edges:
+            before[reader] |= before[writer] | 1 << writer
+        return before
+
+    @cached_property
+    def _after(self) -> list[NodeSet]:
+        """For each node, all nodes that must wait for it."""
+        after = [0] * len(self._problem.nodes)
+        for writer, reader, _ in reversed(self._edges):
+            after[writer] |= after[reader] | 1 << reader
+        return after
+
+
+# --- the requirements of every schedule of a problem ---
 
 Choices = tuple[tuple[int, ...], ...]
 """For each node group, columns of the cost table: its possible cores."""

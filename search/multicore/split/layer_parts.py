@@ -3,24 +3,291 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from math import prod
 from typing import final
 
-from nestmap.model import InputOperand, LayerNode, Loop, Tensor
+from nestmap.model import (
+    AffineIndex,
+    InputError,
+    InputOperand,
+    Layer,
+    LayerNode,
+    Loop,
+    NoCostNode,
+    Tensor,
+    Term,
+    VectorNode,
+    Workload,
+)
 from nestmap.model.base import copy_with
+from nestmap.model.dims import Dimension
+from nestmap.model.multicore.cn_layer import TensorAxis, TensorUse
+from nestmap.model.workload.access import AccessRoute, InputAccess, Shift, VectorNest
 from nestmap.model.workload.graph import Node
 from nestmap.search.multicore.split.node_nests import layer_nest
-from nestmap.search.multicore.split.slice_concat_add import (
-    Piece,
-    Ranges,
-    add_node,
-    concat_node,
-    ranges_of,
-    slice_node,
-)
-from nestmap.search.multicore.split.weight_split_plan import Plan
+from nestmap.search.multicore.split.weight_split_plan import Plan, SplitAlong, split_plan
+
+# --- splits layers with too large constants into parts that are joined to the original tensor ---
+
+Room = Callable[[LayerNode, InputOperand], int | None]
+"""The bits allowed for a constant operand of a layer; ``None``: unlimited."""
+
+
+@final
+@dataclass(frozen=True)
+class LayerSplit:
+    """A layer and the nodes that replace it: input slices, parts, and the nodes that join them."""
+
+    layer: LayerNode
+    nodes: tuple[Node, ...]
+
+    @property
+    def parts(self) -> tuple[LayerNode, ...]:
+        """The parts of the layer, in order."""
+        return tuple(node for node in self.nodes if isinstance(node, LayerNode))
+
+
+@final
+@dataclass(frozen=True)
+class Rewritten:
+    """A workload after splitting, with the layers that were split."""
+
+    workload: Workload
+    splits: tuple[LayerSplit, ...]
+
+
+def split_layers(
+    workload: Workload, room: Room, along: SplitAlong = SplitAlong.OUTPUTS
+) -> Rewritten:
+    """The workload with a split of every layer whose constants exceed the allowed bits.
+
+    Each is split into the fewest parts that fit: into groups (``G``), single groups along output
+    channels (``K``), single channels along input channels (``C``), or ``C`` before ``K``. All
+    parts along a dimension have the same size, except that the last one may be smaller. Parts of
+    the output are joined by a Concat, partial sums by Adds; a part that needs only some of an
+    input reads a Slice of it. Together the parts compute the layer's output.
+
+    Args:
+        workload: the network.
+        room: see :data:`Room`.
+        along: which channels are split first.
+
+    Raises:
+        InputError: if even the smallest parts of a layer do not fit.
+    """
+    plans = {
+        node.name: plan
+        for node in workload.nodes
+        if isinstance(node, LayerNode) and (plan := split_plan(node, room, along)).tiles
+    }
+    if not plans:
+        return Rewritten(workload, ())
+    named = _with_names(workload, plans)
+    around = Surroundings(
+        {name for node in named.nodes for name in _names_of(node)},
+        {node.name: node.outputs[0] for node in named.nodes if node.outputs},
+    )
+    splits = {
+        node.name: LayerSplit(node, LayerParts(node, plans[node.name], around).build())
+        for node in named.nodes
+        if isinstance(node, LayerNode) and node.name in plans
+    }
+    joined = {name: split.nodes[-1].name for name, split in splits.items()}
+    nodes = (
+        _reading(made, joined)
+        for node in named.nodes
+        for made in (splits[node.name].nodes if node.name in splits else (node,))
+    )
+    rewritten = Workload(name=workload.name, nodes=tuple(nodes))
+    return Rewritten(rewritten, tuple(splits.values()))
+
+
+def _names_of(node: Node) -> Iterable[str]:
+    return (node.name, *(tensor.name for tensor in (*node.inputs, *node.outputs)))
+
+
+def _with_names(workload: Workload, plans: Mapping[str, Plan]) -> Workload:
+    """The workload with a named tensor wherever a split layer reads an unnamed output of a node."""
+    wanted: dict[str, Tensor] = {}
+    for node in workload.nodes:
+        if isinstance(node, LayerNode) and node.name in plans:
+            for read in layer_nest(node, 0).inputs:
+                if read.source is not None and read.tensor is None:
+                    sizes = tuple(axis.size for axis in read.axes)
+                    tensor = Tensor(name=f"{read.source}:0", sizes=sizes, precision=read.precision)
+                    wanted.setdefault(read.source, tensor)
+    nodes = (
+        copy_with(node, {"outputs": (wanted[node.name],)})
+        if node.name in wanted and not node.outputs
+        else node
+        for node in workload.nodes
+    )
+    return Workload(name=workload.name, nodes=tuple(nodes))
+
+
+def _reading(node: Node, joined: Mapping[str, str]) -> Node:
+    """The node with its inputs redirected from the layer to the node that joins its parts."""
+    if not any(source in joined for source in node.sources):
+        return node
+    if isinstance(node, NoCostNode | VectorNode):
+        sources = tuple(joined.get(source, source) for source in node.sources)
+        return copy_with(node, {"sources": sources})
+    inputs = tuple(
+        copy_with(operand, {"source": joined.get(operand.source or "", operand.source)})
+        for operand in node.layer.inputs
+    )
+    return copy_with(node, {"layer": copy_with(node.layer, {"inputs": inputs})})
+
+
+# --- the nodes around the parts of a split layer: Slice, Concat and Add ---
+
+Range = tuple[int, int]
+"""A range from the first index to the end, exclusive."""
+
+Ranges = dict[Dimension, Range]
+
+SPATIAL = ("OX", "OY", "OZ")
+"""The loops over the positions of an image."""
+
+INTEGERS = 64
+"""The bits of the integers that give the bounds of a slice."""
+
+
+@final
+@dataclass(frozen=True)
+class Piece:
+    """A tensor and the node that produces it (``None``: an input or a constant)."""
+
+    tensor: Tensor
+    node: str | None
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The sizes of the tensor."""
+        return self.tensor.sizes or ()
+
+
+def ranges_of(layer: Layer, use: TensorUse, at: Ranges) -> tuple[Range, ...]:
+    """The range that a part of the loops touches along each axis; the full axis if it is not split.
+
+    Raises:
+        InputError: if the range has gaps.
+    """
+    cut = {d for d, (lo, hi) in at.items() if hi - lo < layer.sizes[d]}
+    return tuple(
+        _range(layer, axis, at) if cut.intersection(axis.dimensions) else (0, axis.size)
+        for axis in use.axes
+    )
+
+
+def _range(layer: Layer, axis: TensorAxis, at: Ranges) -> Range:
+    first = axis.offset + sum(term.coefficient * at[term.dimension][0] for term in axis.terms)
+    last = axis.offset + sum(term.coefficient * (at[term.dimension][1] - 1) for term in axis.terms)
+    count = prod(at[d][1] - at[d][0] for d in axis.dimensions)
+    if last + 1 - first != count:
+        raise InputError(
+            f"layer {layer.name}",
+            f"a part of {', '.join(axis.dimensions)} that is not contiguous in its tensor",
+            "constants that are indexed by all groups and channels, or larger memories",
+        )
+    return first, last + 1
+
+
+def slice_node(whole: Piece, ranges: Sequence[Range], name: str, made: str) -> NoCostNode:
+    """A Slice of a tensor.
+
+    Args:
+        whole: the tensor.
+        ranges: the range along each axis.
+        name: the name of the node.
+        made: the name of its output tensor.
+    """
+    pairs = enumerate(zip(ranges, whole.sizes, strict=True))
+    taken = {axis: part for axis, (part, size) in pairs if part != (0, size)}
+    steps = tuple(
+        Shift(axis=axis, start=lo, size=whole.sizes[axis]) for axis, (lo, _) in taken.items()
+    )
+    parameters = tuple(
+        Tensor(name=f"{made}_{what}", sizes=(len(taken),), precision=INTEGERS, constant=True)
+        for what in ("starts", "ends", "axes")
+    )
+    output = copy_with(whole.tensor, {"name": made, "sizes": tuple(hi - lo for lo, hi in ranges)})
+    return NoCostNode(
+        name=name,
+        operator="Slice",
+        sources=() if whole.node is None else (whole.node,),
+        inputs=(whole.tensor, *parameters),
+        outputs=(output,),
+        routes=(AccessRoute(steps=steps),),
+    )
+
+
+def concat_node(pieces: Sequence[Piece], axis: int, name: str, made: Tensor) -> NoCostNode:
+    """A Concat of tensors along an axis."""
+    lengths = [piece.sizes[axis] for piece in pieces]
+    starts = accumulate(lengths, initial=0)
+    first = pieces[0].sizes
+    sizes = (*first[:axis], sum(lengths), *first[axis + 1 :])
+    return NoCostNode(
+        name=name,
+        operator="Concat",
+        sources=_sources(pieces),
+        inputs=tuple(piece.tensor for piece in pieces),
+        outputs=(copy_with(pieces[0].tensor, {"name": made.name, "sizes": sizes}),),
+        routes=tuple(
+            AccessRoute(input=place, steps=(Shift(axis=axis, start=-start, size=length),))
+            for place, (length, start) in enumerate(zip(lengths, starts, strict=False))
+        ),
+    )
+
+
+def add_node(pair: tuple[Piece, Piece], node: LayerNode, name: str, made: Tensor) -> VectorNode:
+    """An Add of two tensors with partial sums of a layer."""
+    sizes = pair[0].sizes
+    return VectorNode(
+        name=name,
+        operator="Add",
+        sources=_sources(pair),
+        iterations=sizes,
+        inputs=tuple(piece.tensor for piece in pair),
+        outputs=(copy_with(made, {"sizes": sizes}),),
+        nest=_element_by_element(node, sizes),
+    )
+
+
+def _sources(pieces: Sequence[Piece]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(piece.node for piece in pieces if piece.node is not None))
+
+
+def _element_by_element(node: LayerNode, sizes: Sequence[int]) -> VectorNest | None:
+    """One loop for each axis of the layer's output, named and ordered as in ONNX operators."""
+    axes = layer_nest(node, 0).output.axes
+    names = [_name(axis) for axis in axes if axis.terms]
+    if len(names) != len(sizes) or len(set(names)) != len(names):
+        return None
+    known = dict(zip(names, sizes, strict=True))
+    image = [name for name in names if name in SPATIAL]
+    order = [*(name for name in names if name not in SPATIAL), *reversed(image)]
+    indices = tuple(AffineIndex(terms=(Term(dimension=name),)) for name in names)
+    return VectorNest(
+        loops=tuple(Loop(dimension=name, size=known[name]) for name in order),
+        output=indices,
+        inputs=(InputAccess(axes=indices),) * 2,
+    )
+
+
+def _name(axis: TensorAxis) -> Dimension:
+    """The name of an axis.
+
+    That of its innermost loop, except that groups do not name the channels.
+    """
+    return next((d for d in reversed(axis.dimensions) if d != "G"), axis.dimensions[-1])
+
+
+# --- the nodes that replace a split layer ---
 
 
 @final

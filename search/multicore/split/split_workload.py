@@ -3,22 +3,279 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil, prod
+from typing import Final, final
 
 import numpy as np
 
-from nestmap.model import LayerNode, MultiCoreAccelerator, VectorNode, Workload
+from nestmap.model import InputError, LayerNode, Loop, MultiCoreAccelerator, VectorNode, Workload
 from nestmap.model.arrays import Ints
-from nestmap.model.multicore.cn_layer import CnLayer, LayerNest, dimensions_of
+from nestmap.model.multicore.cn_layer import (
+    CnLayer,
+    LayerNest,
+    TensorAxis,
+    TensorUse,
+    dimensions_of,
+)
 from nestmap.model.multicore.cn_workload import PARTIAL_SUMS, WITHIN_GROUP, CnEdges, CnWorkload
-from nestmap.model.multicore.split_options import Convention, SplitOptions
-from nestmap.search.multicore.split.access_factors import read_factors
-from nestmap.search.multicore.split.edges import Written, edges
-from nestmap.search.multicore.split.node_nests import layer_nest, vector_nest
-from nestmap.search.multicore.split.outer_loops import split_layer
+from nestmap.model.multicore.split_options import (
+    Convention,
+    HintLoop,
+    Hints,
+    SplitMode,
+    SplitOptions,
+)
+from nestmap.model.multicore.tiling import Tiling
+from nestmap.search.multicore.split.access_factors import Factor, read_factors
+from nestmap.search.multicore.split.node_nests import Sizes, layer_nest, vector_nest
 from nestmap.search.multicore.split.producers import Producer, Producers
 from nestmap.search.multicore.split.stored_tensors import with_stored_bits
 from nestmap.search.multicore.split.trace_back import steps_between, trace_back
+
+# --- the outer loops along which a layer is split, as the hints request ---
+
+
+def split_layer(nest: LayerNest, options: SplitOptions, capacity: int | None) -> CnLayer:
+    """Adds outer loops to a layer.
+
+    Args:
+        nest: the layer.
+        options: how to split.
+        capacity: bits for its constants in the smallest memory of the allowed cores (for mode 4);
+            ``None``: no allowed core holds constants.
+
+    Raises:
+        InputError: if the layer cannot be split such that its constants fit.
+    """
+    loops = _outer(nest, _hints(nest.number, options), options)
+    if options.mode is SplitMode.OUTER_AND_WEIGHTS:
+        loops += _weight_loops(nest, loops, options, capacity)
+    counts = _tiles(loops) if options.convention is Convention.STREAM else {}
+    whole = tuple(_padded(loop, counts.get(loop.dimension, 1)) for loop in nest.loops)
+    cut = Tiling(whole, tuple(loops))
+    return CnLayer(nest=nest, loops=whole, outer=tuple(_exact(x, loops, cut) for x in loops))
+
+
+def _padded(loop: Loop, parts: int) -> Loop:
+    """The loop, extended until the number of parts divides it."""
+    return Loop(dimension=loop.dimension, size=ceil(loop.size / parts) * parts)
+
+
+def _exact(loop: Loop, loops: Sequence[Loop], cut: Tiling) -> Loop:
+    """The loop with one iteration per tile, if it alone splits its dimension."""
+    alone = sum(other.dimension == loop.dimension for other in loops) == 1
+    return Loop(dimension=loop.dimension, size=cut.tiles[loop.dimension]) if alone else loop
+
+
+def _hints(number: int, options: SplitOptions) -> Hints:
+    place = int(np.searchsorted(options.cutoffs, number, side="right"))
+    return options.hints[place]
+
+
+def _tiles(loops: Sequence[Loop]) -> Sizes:
+    return {
+        loop.dimension: prod(x.size for x in loops if x.dimension == loop.dimension)
+        for loop in loops
+    }
+
+
+def _outer(nest: LayerNest, hints: Hints, options: SplitOptions) -> list[Loop]:
+    known = [hint for hint in hints if hint.dimension in nest.sizes]
+    if options.mode is SplitMode.INNER:
+        return _around(nest, known, options.convention)
+    loops = (
+        Loop(dimension=hint.dimension, size=_limited(hint, nest.sizes[hint.dimension]))
+        for hint in known
+    )
+    return [loop for loop in loops if loop.size > 1]
+
+
+def _limited(hint: HintLoop, size: int) -> int:
+    return size if hint.tiles is None else min(hint.tiles, size)
+
+
+def _around(nest: LayerNest, inner: Sequence[HintLoop], convention: Convention) -> list[Loop]:
+    """The loops around the given inner ones, in the order of the layer's loops."""
+    within = dict.fromkeys(nest.sizes, 1)
+    for hint in inner:
+        size = nest.sizes[hint.dimension]
+        wanted = within[hint.dimension] * _limited(hint, size)
+        within[hint.dimension] = min(wanted, size)
+    if convention is Convention.STREAM:
+        within = {d: _divisor_near(n, nest.sizes[d]) for d, n in within.items()}
+    counts = {d: ceil(size / within[d]) for d, size in nest.sizes.items()}
+    return [Loop(dimension=d, size=n) for d, n in counts.items() if n > 1]
+
+
+def _divisor_near(wanted: int, size: int) -> int:
+    """The divisor of ``size`` nearest to the target; of two, the smaller one."""
+    divisors = (n for n in range(1, size + 1) if size % n == 0)
+    return min(divisors, key=lambda n: (abs(n - wanted), n))
+
+
+def _weight_loops(
+    nest: LayerNest, loops: Sequence[Loop], options: SplitOptions, capacity: int | None
+) -> list[Loop]:
+    """The outermost loop over K that makes the constants of a node fit."""
+    bits = max((_bits(read) for read in nest.constants), default=0)
+    if not bits or capacity is None or "K" not in nest.sizes:
+        return []
+    where, size = f"layer {nest.name}", nest.sizes["K"]
+    room = options.weight_share * capacity
+    if room * size < bits:
+        raise InputError(
+            where,
+            f"constants of {bits} bit, split along K into {size} parts at most",
+            f"parts of at most {room:.0f} bit, {options.weight_share:g} of the smallest memory for "
+            "constants of the allowed cores",
+        )
+    count = ceil(size / min(size, int(room * size / bits)))
+    if options.convention is Convention.STREAM:
+        count = next(n for n in range(count, size + 1) if size % n == 0)
+    cut = _tiles(loops).get("K", 1)
+    return [Loop(dimension="K", size=count)] if count > cut else []
+
+
+def _bits(read: TensorUse) -> int:
+    elements = prod(axis.size for axis in read.axes)
+    return elements * read.precision if read.stored is None else ceil(elements * read.stored)
+
+
+# --- the edges between nodes of two layers ---
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """Lists of numbers in one array: list ``i`` is ``items[bounds[i]:bounds[i + 1]]``."""
+
+    bounds: Ints
+    items: Ints
+
+    @classmethod
+    def of(cls, lists: Sequence[Ints]) -> Lists:
+        """Packs the given lists."""
+        bounds = np.zeros(len(lists) + 1, dtype=np.int64)
+        np.cumsum([len(each) for each in lists], out=bounds[1:])
+        return cls(bounds, np.concatenate([np.zeros(0, dtype=np.int64), *lists]))
+
+    @classmethod
+    def inverse(cls, keys: Ints, count: int) -> Lists:
+        """For each number below ``count``, its positions in ``keys``."""
+        bounds = np.zeros(count + 1, dtype=np.int64)
+        np.cumsum(np.bincount(keys, minlength=count), out=bounds[1:])
+        return cls(bounds, np.argsort(keys, kind="stable"))
+
+    def picked(self, which: Ints) -> tuple[Ints, Ints]:
+        """The items of these lists, and for each item the position of its list in ``which``."""
+        counts = self.bounds[which + 1] - self.bounds[which]
+        owners = np.repeat(np.arange(len(which)), counts)
+        ends = np.cumsum(counts)
+        within = np.arange(len(owners)) - np.repeat(ends - counts, counts)
+        return self.items[self.bounds[which][owners] + within], owners
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Written:
+    """The tensor that a layer writes, divided into cells by the tiles of its nodes."""
+
+    layer: CnLayer
+
+    @property
+    def _axes(self) -> tuple[TensorAxis, ...]:
+        return self.layer.nest.output.axes
+
+    @property
+    def _tiling(self) -> Tiling:
+        return self.layer.tiling
+
+    @cached_property
+    def counts(self) -> tuple[int, ...]:
+        """The number of cells along each axis."""
+        if not self._known:
+            return (1,) * len(self._axes)
+        tiles = self._tiling.tiles
+        return tuple(prod(tiles[term.dimension] for term in axis.terms) for axis in self._axes)
+
+    @cached_property
+    def strides(self) -> tuple[int, ...]:
+        """The stride of each axis in cell numbers."""
+        return tuple(prod(self.counts[place + 1 :]) for place in range(len(self.counts)))
+
+    @property
+    def _known(self) -> bool:
+        return self.layer.writes_each_element_once
+
+    @cached_property
+    def cells(self) -> tuple[Ints, ...]:
+        """The cell of each index along each axis, times its stride."""
+        pairs = zip(self._axes, self.strides, strict=True)
+        return tuple(self._cells(axis) * stride for axis, stride in pairs)
+
+    def _cells(self, axis: TensorAxis) -> Ints:
+        indices = np.arange(axis.size, dtype=np.int64)
+        flat = np.zeros(axis.size, dtype=np.int64)
+        for term in axis.terms if self._known else ():
+            value = indices // term.coefficient % self.layer.nest.sizes[term.dimension]
+            tile = value // self._tiling.tile_size[term.dimension]
+            flat = flat * self._tiling.tiles[term.dimension] + tile
+        return flat
+
+    @cached_property
+    def writers(self) -> Lists:
+        """The nodes that finish each cell: those with the last part of every sum."""
+        axes = self._axes if self._known else ()
+        numbers = self._tiling.tile_numbers(d for axis in axes for d in axis.dimensions)
+        done = np.flatnonzero(self.layer.is_final)
+        found = Lists.inverse(numbers[done], prod(self.counts))
+        return Lists(found.bounds, done[found.items])
+
+
+def edges(reading: Tiling, factors: Sequence[Factor], written: Written) -> tuple[Ints, Ints]:
+    """Distinct pairs of a producer and a consumer of some of its output.
+
+    Args:
+        reading: the tiles of the consuming layer.
+        factors: the reads of its nodes from the tensor.
+        written: the tensor.
+    """
+    readers = np.arange(reading.count, dtype=np.int64)
+    cells = np.zeros(reading.count, dtype=np.int64)
+    for factor in factors:
+        lists = Lists.of([_cells_of(factor, region, written) for region in factor.regions])
+        found, owners = lists.picked(reading.tile_numbers(factor.dimensions)[readers])
+        readers, cells = readers[owners], cells[owners] + found
+    writers, owners = written.writers.picked(cells)
+    pairs = _distinct(writers * reading.count + readers[owners])
+    return pairs // reading.count, pairs % reading.count
+
+
+def _distinct(values: Ints) -> Ints:
+    """The distinct values in order.
+
+    For millions of values much faster than :func:`numpy.unique`.
+    """
+    values.sort()
+    new = np.ones(len(values), dtype=np.bool_)
+    np.not_equal(values[1:], values[:-1], out=new[1:])
+    return values[new]
+
+
+def _cells_of(factor: Factor, region: Sequence[Sequence[Ints]], written: Written) -> Ints:
+    """The cells of a region, as far as the factor's axes determine them."""
+    found = [np.zeros(0, dtype=np.int64)]
+    for box in region:
+        cells = np.zeros(1, dtype=np.int64)
+        for axis, indices in zip(factor.axes, box, strict=True):
+            cells = (cells[:, None] + np.unique(written.cells[axis][indices])).reshape(-1)
+        found.append(cells)
+    return np.unique(np.concatenate(found))
+
+
+# --- splits a network into computation nodes and finds the edges between them ---
 
 Capacity = Callable[[LayerNest], int | None]
 """Bits for the constants of a node in the smallest memory of the allowed cores."""

@@ -15,36 +15,260 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 
 from nestmap.costmodel.evaluate import evaluate_batch
+from nestmap.costmodel.evaluate_rows import Columns
+from nestmap.costmodel.flat_problem import FlatProblem
+from nestmap.costmodel.kernel.record import new_record
 from nestmap.model import (
     CostBounds,
     EvaluationBatch,
     Frozen,
+    InputError,
+    Loop,
     MappingBatch,
     MappingType,
     Objective,
     SearchStatistics,
     SpatialProblem,
+    front_rows,
 )
+from nestmap.model.arrays import Floats, Ints
 from nestmap.model.units import PositiveCount
+from nestmap.search.parallel import map_in_order
 from nestmap.search.spatial.lower_bounds import lower_bounds
+from nestmap.search.temporal.exact.descent import Descent, Status, descend, new_descent
 from nestmap.search.temporal.exact.effort import SearchClock
 from nestmap.search.temporal.exact.incumbents import Costs, Incumbents, values_of
+from nestmap.search.temporal.exact.labels import find_paths, leftover, new_pool
 from nestmap.search.temporal.exact.limits import limits_between
-from nestmap.search.temporal.exact.passes import (
-    Descended,
-    Passed,
-    pass_depth_first,
-    pass_with_dominance,
-)
-from nestmap.search.temporal.exact.space import Prepared, is_too_large, origin_bound, prepare
-from nestmap.search.temporal.exact.start import best_orders, in_primes, loma_batches, more_batches
+from nestmap.search.temporal.exact.objective_bound import costs_of
+from nestmap.search.temporal.exact.space import Prepared, Space, is_too_large, origin_bound, prepare
+from nestmap.search.temporal.loma import feasible_orders
+from nestmap.search.temporal.loop_factors import prime_factors
+from nestmap.search.temporal.memory_allocation import Failures, fits_rows
 from nestmap.search.temporal.ordering import PinnedOrder, pinned_orders
 from nestmap.search.temporal.pinned import pinned_batch
+from nestmap.search.temporal.salsa import Annealing, salsa
+
+# --- passes over the paths of a space: those that may be better, evaluated by the cost model ---
+
+# --- from a path through the lattice to the mapping that it stands for ---
+
+
+def moves_to(label: int, parent: Ints, move: Ints) -> list[int]:
+    """The moves from the origin to a label: factors added, and ``-1 - x`` where ``x`` crosses."""
+    moves: list[int] = []
+    while parent[label] >= 0:
+        moves.append(int(move[label]))
+        label = int(parent[label])
+    return moves[::-1]
+
+
+def mapping_of(
+    spatial: SpatialProblem,
+    flat: FlatProblem,
+    factors: tuple[Loop, ...],
+    paths: Sequence[Sequence[int]],
+) -> MappingBatch:
+    """A batch with one row for each path; all of them lead from the origin to the corner."""
+    loops = sum(move >= 0 for move in paths[0])
+    orders = np.empty((len(paths), loops), np.uint8)
+    cuts = np.full((len(paths), flat.operands, max(flat.levels)), loops, np.uint8)
+    for row, path in enumerate(paths):
+        crossed, done = [0] * flat.operands, 0
+        for move in path:
+            if move >= 0:
+                orders[row, done] = move
+                done += 1
+                continue
+            x = -1 - move
+            if crossed[x] > 0:
+                cuts[row, x, crossed[x] - 1] = done
+            crossed[x] += 1
+    return MappingBatch(spatial, factors, orders, cuts)
+
+
+class Passed(NamedTuple):
+    """The paths left over: their mappings, and the bounds of their costs.
+
+    ``energies`` and ``latencies`` bound all mappings that the pass did not find too costly. They
+    mean nothing unless the pass is complete.
+    """
+
+    evaluations: EvaluationBatch
+    energies: Floats
+    latencies: Floats
+    is_complete: bool
+    labels: int
+
+
+class Descended(NamedTuple):
+    """The end of a depth-first pass."""
+
+    is_complete: bool
+    steps: int
+
+
+def pass_with_dominance(
+    prepared: Prepared, limit: float, incumbents: Sequence[Costs], labels: int
+) -> Passed:
+    """The paths with the lowest bounds below a limit, and for a front below the incumbents.
+
+    The pass is not complete if there are more than ``labels`` partial paths.
+    """
+    space, flat = _with_incumbents(prepared.space, incumbents, 0), prepared.flat
+    pool = new_pool(flat, space, labels)
+    outcome = find_paths(flat, space, pool, limit)
+    ends = leftover(pool) if outcome.is_complete else []
+    if not ends:
+        empty = MappingBatch.empty(prepared.spatial, SearchStatistics())
+        none = np.empty(0)
+        return Passed(evaluate_batch(empty), none, none, outcome.is_complete, outcome.labels)
+    paths = [moves_to(label, pool.parent, pool.move) for label in ends]
+    mappings = mapping_of(prepared.spatial, flat, prepared.factors, paths)
+    if prepared.is_even:
+        failures, table = new_record(Failures), space.lattice.factors
+        even = fits_rows(flat, table, mappings.orders, mappings.cuts, True, failures)
+        mappings = mappings.take(np.flatnonzero(even))
+    kinds = len(space.resources.kind)
+    costs = [costs_of(space.rule, space.resources, pool.spent[label, :kinds]) for label in ends]
+    bounds = np.array(costs).T
+    return Passed(evaluate_batch(mappings), bounds[0], bounds[1], True, outcome.labels)
+
+
+def pass_depth_first(
+    prepared: Prepared, limit: float, incumbents: Sequence[Costs], steps: int
+) -> Generator[EvaluationBatch, None, Descended]:
+    """All mappings that may be better than those before; returns whether these are all.
+
+    It ends early after so many ``steps``, each of which makes a partial path longer.
+    """
+    space, flat = _with_incumbents(prepared.space, incumbents, MOST_POINTS), prepared.flat
+    descent, status = new_descent(flat, space), Status(0, 0, steps, limit)
+    while status.depth >= 0 and status.steps > 0:
+        status = descend(flat, space, descent, status, prepared.is_even)
+        if status.rows:
+            yield _evaluated(prepared, descent, status.rows)
+    return Descended(status.depth < 0, steps - status.steps)
+
+
+MOST_POINTS = 1000
+"""Points of a front that a depth-first pass remembers; it drops fewer paths if there are more."""
+
+
+def _with_incumbents(space: Space, incumbents: Sequence[Costs], room: int) -> Space:
+    """The space with these incumbents, and room for more."""
+    energies, latencies = np.full((2, len(incumbents) + room), np.inf)
+    for n, (energy, latency) in enumerate(incumbents):
+        energies[n], latencies[n] = energy, latency
+    return space._replace(rule=space.rule._replace(energies=energies, latencies=latencies))
+
+
+def _evaluated(prepared: Prepared, descent: Descent, rows: int) -> EvaluationBatch:
+    """The rows of a descent, in arrays of their own."""
+    orders, cuts = descent.orders[:rows].copy(), descent.cuts[:rows].copy()
+    columns = Columns(*(column[:rows].copy() for column in descent.columns))
+    return EvaluationBatch(
+        mappings=MappingBatch(prepared.spatial, prepared.factors, orders, cuts),
+        energy=columns.energy,
+        latency0=columns.latency0,
+        latency1=columns.latency1,
+        latency2=columns.latency2,
+        ideal_cycles=int(prepared.flat.ideal_cycles),
+        statistics=SearchStatistics(evaluations=rows),
+    )
+
+
+# --- with what an exact search begins: LOMA's orders, and the best of them with all cuts free ---
+
+START_LIMIT = 6
+"""Loop factors of LOMA's orders."""
+
+MORE_LIMITS = (7, 8)
+"""Loop factors of LOMA's orders where these did not suffice."""
+
+SEEDS = (0, 1, 2)
+"""Seeds of SALSA where these did not suffice."""
+
+FREED_ORDERS = 6
+"""Orders whose cuts are freed."""
+
+
+def loma_batches(
+    spatial: SpatialProblem,
+    mapping_type: MappingType,
+    limit: int = START_LIMIT,
+    workers: int = 1,
+) -> Iterator[EvaluationBatch]:
+    """LOMA's orders with few factors; none if the user's ordering pins more of them.
+
+    The statistics of the last batch, which has no rows, count the infeasible orders. The batches do
+    not depend on the number of ``workers``, which are threads.
+    """
+    try:
+        tuple(pinned_orders(spatial, limit))
+    except InputError:
+        return
+    orders = feasible_orders(spatial, limit, mapping_type, workers)
+    yield from map_in_order(evaluate_batch, orders, workers)
+
+
+def more_batches(
+    spatial: SpatialProblem, objective: Objective | None, mapping_type: MappingType, workers: int
+) -> Iterator[EvaluationBatch]:
+    """LOMA's orders with more factors, and those of SALSA; without the statistics of a search."""
+    wanted = objective or Objective.EDP
+    for limit in MORE_LIMITS:
+        yield from filter(len, loma_batches(spatial, mapping_type, limit, workers))
+    for seed in SEEDS:
+        found = salsa(spatial, wanted, Annealing(seed=seed), mapping_type, workers)
+        yield from filter(len, found)
+
+
+def best_orders(
+    batches: Sequence[EvaluationBatch], objective: Objective | None
+) -> tuple[tuple[Loop, ...], ...]:
+    """The different best orders of some batches, for an objective or on the front."""
+    rows = [(batch, row) for batch in batches for row in _best_rows(batch, objective)]
+    if objective is None:
+        ranked = rows
+    else:
+        ranked = sorted(rows, key=lambda place: float(place[0].values(objective)[place[1]]))
+    orders = dict.fromkeys(batch.mappings.row(row).order for batch, row in ranked)
+    return tuple(orders)[:FREED_ORDERS]
+
+
+def _best_rows(batch: EvaluationBatch, objective: Objective | None) -> list[int]:
+    chosen: list[int]
+    if objective is None:
+        chosen = front_rows(batch.energy, batch.latency2).tolist()
+        return chosen
+    chosen = np.argsort(batch.values(objective), kind="stable")[:FREED_ORDERS].tolist()
+    return chosen
+
+
+def in_primes(order: Sequence[Loop], pinned: Sequence[PinnedOrder]) -> PinnedOrder:
+    """The order, pinned, with the loops that a user has not pinned split into adjacent primes."""
+    way = next(x for x in pinned if _matches(order, x))
+    low, high = len(way.inner), len(order) - len(way.outer)
+    free = tuple(
+        Loop(dimension=loop.dimension, size=size)
+        for loop in order[low:high]
+        for size in prime_factors(loop.size) or [loop.size]
+    )
+    return PinnedOrder((*order[:low], *free, *order[high:]), ())
+
+
+def _matches(order: Sequence[Loop], way: PinnedOrder) -> bool:
+    inner, outer = tuple(order[: len(way.inner)]), tuple(order[len(order) - len(way.outer) :])
+    return (inner, outer) == (way.inner, way.outer)
+
+
+# --- exact search ---
 
 LABELS_OF_A_SUM = 10
 """Labels with one resource, for energy alone, that take as long as one with all."""

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nestmap.costmodel.imc.blocks import circuits_of
-from nestmap.costmodel.imc.trees import (
+from nestmap.costmodel.imc.array import (
     AdderTree,
     PlaceValueTree,
     Toggling,
@@ -17,6 +16,7 @@ from nestmap.costmodel.imc.trees import (
     adder_tree,
     place_value_tree,
 )
+from nestmap.costmodel.imc.blocks import circuits_of
 from nestmap.model import InMemoryCompute
 from tests.costmodel.imc.machines import analog, arithmetic, digital
 

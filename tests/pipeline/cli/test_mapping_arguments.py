@@ -16,7 +16,7 @@ from nestmap.model import (
     NetworkProblem,
     SpatialProblem,
 )
-from nestmap.pipeline.cli.mapping_arguments import (
+from nestmap.pipeline.cli.evaluate import (
     allocate_memories,
     parse_cuts,
     parse_order,

@@ -13,8 +13,7 @@ from rich.console import Console
 from nestmap.model import EvaluationBatch, NetworkProblem, Workload
 from nestmap.model.base import copy_with
 from nestmap.pipeline.cli import progress, stream_progress, work_clock
-from nestmap.pipeline.cli.exploration_tally import ExplorationTally
-from nestmap.pipeline.cli.progress import ExplorationBar
+from nestmap.pipeline.cli.progress import ExplorationBar, ExplorationTally
 from nestmap.pipeline.cli.progress_line import ProgressLine
 from nestmap.pipeline.cli.stream_progress import StreamBar
 from nestmap.pipeline.cli.work_clock import WorkClock

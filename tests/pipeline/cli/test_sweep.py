@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import nestmap
-from nestmap.pipeline.cli.sweep_progress import SweepBar
+from nestmap.pipeline.cli.sweep import SweepBar
 from nestmap.pipeline.render.text.plain_table import table_lines
 from nestmap.pipeline.sweep.result.result_table import front_table
 from tests.pipeline.cli.inputs import run

@@ -17,7 +17,7 @@ from nestmap.model import (
     Workload,
     layer_from_equation,
 )
-from nestmap.pipeline.cli.mapping_arguments import temporal_mapping
+from nestmap.pipeline.cli.evaluate import temporal_mapping
 from nestmap.pipeline.explore.api import explore, explore_front, read_network
 from nestmap.pipeline.explore.options import SearchName, SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan

@@ -7,8 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from nestmap.pipeline.analysis.network.memory_bars import memory_bars
-from nestmap.pipeline.analysis.network.stacked_bars import cmes_of, energy_bars, latency_bars
+from nestmap.pipeline.analysis.network.stacked_bars import (
+    cmes_of,
+    energy_bars,
+    latency_bars,
+    memory_bars,
+)
 from nestmap.pipeline.analysis.schedule.energy import layer_energy_bars
 from nestmap.pipeline.analysis.schedule.looks import KIND_LOOKS, STALL_LOOKS
 from nestmap.pipeline.analysis.schedule.tables import BarKind

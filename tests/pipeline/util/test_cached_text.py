@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nestmap.pipeline.util.cached_text import cached_text
+from nestmap.pipeline.render.charts.vega_bundle import cached_text
 
 
 def never() -> str:

@@ -23,8 +23,7 @@ from nestmap.model import StoreError
 from nestmap.store import Store
 from nestmap.store.connection.connect import transaction
 from nestmap.store.maintenance.check import check_store
-from nestmap.store.maintenance.combine import merge_stores
-from nestmap.store.maintenance.merge import MergeCounts, merge
+from nestmap.store.maintenance.merge import MergeCounts, merge, merge_stores
 from nestmap.store.schema.migrate import SCHEMA as VERSION
 from nestmap.store.schema.migrate import migrate
 from nestmap.store.schema.references import references
@@ -396,7 +395,7 @@ def test_a_damaged_source_changes_nothing(tmp_path: Path, into: Path) -> None:
 KILLED = """
 import sys
 from pathlib import Path
-from nestmap.store.maintenance.combine import merge_stores
+from nestmap.store.maintenance.merge import merge_stores
 print("ready", flush=True)
 merge_stores(Path(sys.argv[1]), [Path(sys.argv[2])])
 """

@@ -18,7 +18,7 @@ from nestmap.model import StoreError
 from nestmap.model.base import copy_with
 from nestmap.store import Store
 from nestmap.store.maintenance.check import check_store
-from nestmap.store.maintenance.combine import merge_stores
+from nestmap.store.maintenance.merge import merge_stores
 from nestmap.store.maintenance.prune import (
     PruneReport,
     PruneSelection,

@@ -13,7 +13,7 @@ from nestmap.model import MemoryCost, MemoryMacro
 from nestmap.model.base import copy_with
 from nestmap.store import CostQuestion, Store
 from nestmap.store.maintenance.check import check_store
-from nestmap.store.maintenance.combine import merge_stores
+from nestmap.store.maintenance.merge import merge_stores
 from nestmap.store.maintenance.prune import PruneSelection, prune
 from tests.store.filled import content, count, filled, sql
 from tests.sweeps import some_of

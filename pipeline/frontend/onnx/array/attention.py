@@ -2,16 +2,153 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from nestmap.model.workload.graph import Node
+from nestmap.model.workload.loop_nests import matrix_product
 from nestmap.pipeline.frontend.onnx.array.attention_core import (
     AttentionOperands,
+    Heads,
     append_to_cache,
     attention_nodes,
     heads_of,
     output_sizes,
 )
-from nestmap.pipeline.frontend.onnx.node.node_expansion import value
+from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, shape_text
+from nestmap.pipeline.frontend.onnx.node.node_expansion import (
+    Value,
+    intermediate,
+    layer_node,
+    movement_part,
+    value,
+)
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
+
+# --- converts attention operators of ONNX Runtime; see ``attention_core`` for the layers ---
+# The rotary embeddings of queries and keys in some of them are not counted.
+
+
+def projected_attention(node: NodeReader) -> tuple[Node, ...]:
+    """Converts an Attention node of ONNX Runtime, where one product gives queries, keys and values.
+
+    Raises:
+        InputError: if shapes or attributes do not match.
+    """
+    image, weight = node.sizes(0), node.sizes(1)
+    if len(image) != 3 or len(weight) != 2 or image[2] != weight[0]:
+        found = f"input {shape_text(image)} and weights {shape_text(weight)}"
+        raise node.error(found, "[batch, length, hidden] and [hidden, queries + keys + values]")
+    hidden = node.integers("qkv_hidden_sizes", (weight[1] // 3,) * 3)
+    if sum(hidden) != weight[1]:
+        raise node.error(f"{weight[1]} columns of weights", f"{shape_text(hidden)} of Q, K and V")
+    made = intermediate(node, "projection", (*image[:2], weight[1]), node.tensor(0).precision)
+    nest = matrix_product({"C": weight[0], "D": image[1], "K": weight[1]}, image[:1], ())
+    projection = layer_node(node, nest, {"I": value(node, 0), "W": value(node, 1)}, made)
+    query, key, values = (_heads(node, image[:2], size, made) for size in hidden)
+    key, values, joints = _both_cached(node, key, values)
+    given = AttentionOperands(query, key, values, _biases(node, 3, 5), _masks(node, 3, 5))
+    node.check_output(output_sizes(given, flat=True))
+    return (projection, *joints, *attention_nodes(node, given))
+
+
+def multi_head_attention(node: NodeReader) -> tuple[Node, ...]:
+    """Converts a MultiHeadAttention node, with separate or packed queries, keys and values.
+
+    Raises:
+        InputError: if shapes or attributes do not match.
+    """
+    count = node.integer("num_heads", 0, least=0)
+    query, key, values = _apart(node, count)
+    key, join_keys = append_to_cache(node, key, 6, "present_key")
+    values, join_values = append_to_cache(node, values, 7, "present_value")
+    given = AttentionOperands(query, key, values, _biases(node, 4, 5), _masks(node, 4, 5))
+    nodes = attention_nodes(node, given)
+    node.check_output(output_sizes(given, flat=True))
+    return (*join_keys, *join_values, *nodes)
+
+
+def group_query_attention(node: NodeReader) -> tuple[Node, ...]:
+    """Converts a GroupQueryAttention node, where several query heads share a key head.
+
+    The keys are those of ``present_key`` if its shape is known, else the past and the new ones. If
+    past and present share a buffer, they are the whole buffer.
+
+    Raises:
+        InputError: if shapes or attributes do not match.
+    """
+    heads = node.integer("num_heads", 0, least=0)
+    key_heads = node.integer("kv_num_heads", 0, least=0)
+    query, key, values = _grouped(node, heads, key_heads)
+    key, join_keys = append_to_cache(node, key, 3, "present_key")
+    values, join_values = append_to_cache(node, values, 4, "present_value")
+    present = node.output_extents(1)
+    if len(present) == 4 and present[2] > 0:
+        key, values = replace(key, length=present[2]), replace(values, length=present[2])
+    given = AttentionOperands(query, key, values, (), 1 + 3 * bool(node.number("softcap", 0.0)))
+    nodes = attention_nodes(node, given)
+    node.check_output(output_sizes(given, flat=True))
+    return (*join_keys, *join_values, *nodes)
+
+
+def _apart(node: NodeReader, count: int) -> tuple[Heads, Heads, Heads]:
+    packed = node.sizes(0)
+    if len(packed) == 5:  # [batch, length, heads, 3, size]
+        batch, length, heads, _, size = packed
+        whole = Heads(batch, heads, length, size, value(node, 0))
+        return whole, whole, whole
+    query, keys = heads_of(node, 0, count), node.sizes(1)
+    if len(keys) == 5:  # [batch, length, heads, 2, size]
+        batch, length, heads, _, size = keys
+        both = Heads(batch, heads, length, size, value(node, 1))
+        return query, both, both
+    return query, heads_of(node, 1, count), heads_of(node, 2, count)
+
+
+def _grouped(node: NodeReader, heads: int, key_heads: int) -> tuple[Heads, Heads, Heads]:
+    if node.has(1):
+        return heads_of(node, 0, heads), heads_of(node, 1, key_heads), heads_of(node, 2, key_heads)
+    whole = heads_of(node, 0, heads + 2 * key_heads)
+    key = replace(whole, heads=key_heads)
+    return replace(whole, heads=heads), key, key
+
+
+def _heads(node: NodeReader, outer: Sizes, hidden: int, made: Value) -> Heads:
+    count = node.integer("num_heads", 0, least=0)
+    if count < 1 or hidden % count:
+        raise node.error(
+            f"hidden size {hidden} for {count} heads", "a number of heads that divides it"
+        )
+    return Heads(outer[0], count, outer[1], hidden // count, made)
+
+
+def _both_cached(
+    node: NodeReader, key: Heads, values: Heads
+) -> tuple[Heads, Heads, tuple[Node, ...]]:
+    """Appends keys and values to those of ``past``: ``[2, batch, heads, length, size]``."""
+    old = node.extents(4) if node.has(4) else ()
+    if len(old) != 5 or not old[3]:
+        return key, values, ()
+    length = old[3] + key.length
+    whole = (2, key.batch, key.heads, length, key.size)
+    made = intermediate(node, "present", whole, key.value.tensor.precision)
+    joint = movement_part(node, "Concat", (value(node, 4), key.value), made)
+    return (
+        replace(key, length=length, value=made),
+        replace(values, length=length, value=made),
+        (joint,),
+    )
+
+
+def _biases(node: NodeReader, *positions: int) -> tuple[Value, ...]:
+    return tuple(value(node, position) for position in positions if node.has(position))
+
+
+def _masks(node: NodeReader, *positions: int) -> int:
+    """Operations per score: one for each added mask or bias, and one if causal."""
+    return sum(node.has(position) for position in positions) + node.flag("unidirectional")
+
+
+# --- converts attention operators of the ONNX standard ---
 
 _SOFTCAP = 3  # divide, tanh, multiply
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, cast, final
 
 import onnx
+from onnx import helper, inliner
 
 from nestmap.model import InputError
+from nestmap.pipeline.frontend.onnx.load.crashing_nodes import is_safe_alone
+from nestmap.pipeline.frontend.onnx.load.errors import LIBRARY_ERRORS
 from nestmap.pipeline.frontend.onnx.load.graph import (
     GraphNode,
     Names,
@@ -16,16 +19,102 @@ from nestmap.pipeline.frontend.onnx.load.graph import (
     sort_nodes,
     tensor_origins,
 )
+from nestmap.pipeline.frontend.onnx.load.opsets import schema_of
 from nestmap.pipeline.frontend.onnx.load.shapes import infer_types
 from nestmap.pipeline.frontend.onnx.load.skeleton import Skeleton, all_nodes, subgraphs
 from nestmap.pipeline.frontend.onnx.resolve.attributes import check_attributes
 from nestmap.pipeline.frontend.onnx.resolve.control_flow import EXPANSIONS
-from nestmap.pipeline.frontend.onnx.resolve.crash_guards import is_safe_in_graph
-from nestmap.pipeline.frontend.onnx.resolve.decompose import decomposed_nodes
 from nestmap.pipeline.frontend.onnx.resolve.equations import check_equations
 from nestmap.pipeline.frontend.onnx.resolve.inference import TensorKnowledge
-from nestmap.pipeline.frontend.onnx.resolve.inline_subgraphs import CannotExpandError, Scope
+from nestmap.pipeline.frontend.onnx.resolve.inline_subgraphs import (
+    Body,
+    CannotExpandError,
+    Scope,
+    identity_nodes,
+)
 from nestmap.pipeline.frontend.onnx.resolve.statements import Contradiction, take_statements
+
+# --- decomposes operators that ONNX defines by functions of other operators ---
+
+_Builder = Callable[[bytes, Sequence[bytes]], bytes]
+
+
+def decomposed_nodes(node: GraphNode, scope: Scope) -> Iterator[GraphNode]:
+    """The nodes of an operator's definition in the ONNX standard.
+
+    Raises:
+        CannotExpandError: if the operator has no definition, or one without array operators.
+    """
+    if any(True for _ in subgraphs(node.proto)):
+        raise CannotExpandError("a body that runs an unknown number of times", "one run")
+    function = _definition(node, scope)
+    if not any(inner.op_type in scope.array for inner in all_nodes(function)):
+        raise CannotExpandError("no operators of the array", "operators of the array")
+    graph = _opened(node, function)
+    bound = {value.name: value.name for value in graph.input}
+    nodes, outputs = Body(graph, scope).inline(f"{node.name}/", bound)
+    # ONNX defines them, so they fit together, in whatever version of their operators.
+    yield from (replace(inner, synthetic=True) for inner in nodes)
+    yield from identity_nodes(node, node.proto.output, outputs, scope)
+
+
+def _definition(node: GraphNode, scope: Scope) -> onnx.FunctionProto:
+    """The definition; without nodes if there is none."""
+    schema = schema_of(node.proto, scope.known.opsets)
+    if schema is None or schema.function_body.node:
+        return onnx.FunctionProto() if schema is None else schema.function_body
+    if not scope.known.is_valid(node):
+        return onnx.FunctionProto()
+    types = [scope.known.types.get(name, onnx.TypeProto()) for name in node.proto.input]
+    values = [kind.SerializeToString() for kind in types]
+    # Some definitions depend on attributes and types. (The inliner would build them itself, but
+    # fails if an input is left out.)
+    build = cast("_Builder", schema.get_context_dependent_function)  # type: ignore[attr-defined]
+    try:
+        return onnx.FunctionProto.FromString(build(node.proto.SerializeToString(), values))
+    except LIBRARY_ERRORS:
+        return onnx.FunctionProto()
+
+
+def _opened(node: GraphNode, function: onnx.FunctionProto) -> onnx.GraphProto:
+    """The definition, inlined with the inputs, outputs and attributes of the node."""
+    names = dict.fromkeys(filter(None, node.proto.input))
+    graph = helper.make_graph(
+        [node.proto],
+        "definition",
+        [onnx.ValueInfoProto(name=name) for name in names],
+        [onnx.ValueInfoProto(name=name) for name in node.proto.output],
+    )
+    versions = {entry.domain: entry.version for entry in function.opset_import}
+    versions.setdefault(node.proto.domain, 1)
+    opsets = [helper.make_opsetid(*entry) for entry in versions.items()]
+    model = helper.make_model(graph, functions=[function], opset_imports=opsets)
+    try:
+        return inliner.inline_local_functions(model).graph
+    except LIBRARY_ERRORS as error:
+        raise CannotExpandError(str(error), "a node that fits its definition") from None
+
+
+# --- finds nodes on which inference of a whole graph crashes the onnx library ---
+
+_CHECKED: Final = frozenset({"EyeLike", "RegexFullMatch", "GatherND", "Slice"})
+
+
+def is_safe_in_graph(node: onnx.NodeProto) -> bool:
+    """Whether inference of a whole graph handles the node, whatever its inputs are.
+
+    Only the inference of a single node includes the library's own checks. Without them, operators
+    outside the standard domain and some inside it crash the library if their inputs are unknown or
+    a size is negative.
+    """
+    inside = [inner for body in subgraphs(node) for inner in all_nodes(body)]
+    return not any(
+        part.domain or part.op_type in _CHECKED or not is_safe_alone(part)
+        for part in (node, *inside)
+    )
+
+
+# --- resolves an ONNX graph to the nodes that run, with the types and values of their tensors ---
 
 _STORED: Final = "the stored tensor"
 

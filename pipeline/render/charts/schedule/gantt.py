@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from nestmap.model.multicore.schedule import Schedule
 from nestmap.pipeline.analysis.schedule.comparison import align_layers, without_wires
+from nestmap.pipeline.analysis.schedule.downsample import downsample_bars
 from nestmap.pipeline.analysis.schedule.gantt import gantt
-from nestmap.pipeline.analysis.schedule.tables import BarKind, Gantt, RowKind
+from nestmap.pipeline.analysis.schedule.tables import NONE, BarKind, Gantt, GanttBars, Ints, RowKind
+from nestmap.pipeline.analysis.schedule.traffic import streamed_bits
 from nestmap.pipeline.format.mappings import shortened
 from nestmap.pipeline.format.numbers import count, cycles
 from nestmap.pipeline.format.palette import Look
 from nestmap.pipeline.render.charts import vega_spec as vega
 from nestmap.pipeline.render.charts.chart import Chart
 from nestmap.pipeline.render.charts.palette import tone
-from nestmap.pipeline.render.charts.schedule.bars import Levels, bar_rows, levels
 from nestmap.pipeline.render.charts.schedule.labels import STALL_LABELS, layer_colors
-from nestmap.pipeline.render.charts.schedule.stall_marks import critical_rows, stall_rows
 from nestmap.pipeline.render.charts.schedule.time_axis import (
     is_narrow,
     shown_length,
@@ -30,6 +30,133 @@ from nestmap.pipeline.render.charts.schedule.time_axis import (
     within,
 )
 from nestmap.pipeline.render.charts.schedule.transfer_kinds import row_name
+from nestmap.pipeline.render.charts.vega_spec import Row
+
+# --- the bars of the Gantt chart as tables: few for the whole time, more for zooming in ---
+
+MOST_BARS: Final = 4000
+"""The approximate number of bars drawn at the same time."""
+
+MOST_KEPT: Final = 14000
+"""The maximum number of bars in a page; beyond it, the narrowest are merged."""
+
+
+class Levels(NamedTuple):
+    """The bars for the whole time, and those for zooming in; ``None``: the same ones.
+
+    The finer ones are drawn if less than ``fine_below`` cycles are shown.
+    """
+
+    coarse: GanttBars
+    fine: GanttBars | None = None
+    fine_below: float = 0.0
+
+
+def levels(bars: GanttBars, latency: int) -> Levels:
+    """Bars at two levels of detail, few enough to draw and to store in the page."""
+    if len(bars) <= MOST_BARS:
+        return Levels(bars)
+    fine = _fewer(bars, latency, MOST_KEPT)
+    return Levels(_fewer(bars, latency, MOST_BARS), fine, latency * MOST_BARS / len(fine))
+
+
+def _fewer(bars: GanttBars, latency: int, most: int) -> GanttBars:
+    """At most ``most`` bars, or the fewest that a single cell allows."""
+    found, cells = bars, most
+    while len(found) > most and cells:
+        found, cells = downsample_bars(bars, max(latency, 1), cells), cells * 2 // 3
+    return found
+
+
+def bar_rows(schedule: Schedule, bars: GanttBars, *, fine: bool) -> Iterator[Row]:
+    """The bars as a table; ``fine`` marks those for zooming in."""
+    bits, node, ends = _details(schedule, bars)
+    columns = (bars.row, bars.start, bars.end, bars.kind, bars.layer, bars.count, node, bits)
+    numbers = zip(*(column.tolist() for column in columns), strict=True)
+    for each, (sending, receiving) in zip(numbers, ends.tolist(), strict=True):
+        row, start, end, kind, layer, count, number, size = each
+        datum: dict[str, int] = {"row": row, "start": start, "end": end, "layer": layer}
+        datum |= {"node": number, "kind": kind, "bits": size}
+        if count > 1:
+            datum["count"] = count
+        if kind != BarKind.NODE:
+            datum |= {"from": sending, "to": receiving}
+        if fine:
+            datum["fine"] = 1
+        yield datum
+
+
+def _details(schedule: Schedule, bars: GanttBars) -> tuple[Ints, Ints, Ints]:
+    """Bits (of a node: its output), number of the node in its layer, source and target core."""
+    sent, streams, tensors = schedule.transfers, schedule.streams, schedule.tensors
+    bits, node = np.zeros(len(bars), dtype=np.int64), bars.event.copy()
+    ends = np.zeros((len(bars), 2), dtype=np.int64)
+    runs, flows = bars.kind == BarKind.NODE, bars.kind == BarKind.STREAM
+    moves = ~runs & ~flows
+    of = sent.tensor[bars.event[moves]]
+    bits[runs], bits[moves] = tensors.bits[bars.event[runs]], tensors.bits[of]
+    bits[flows] = streamed_bits(schedule)[bars.event[flows]]
+    node[moves], node[flows] = tensors.node[of], streams.node[bars.event[flows]]
+    for some, which in ((sent, moves), (streams, flows)):
+        chosen = bars.event[which]
+        ends[which] = np.stack((some.sending[chosen], some.receiving[chosen]), axis=1)
+    first = schedule.problem.nodes.first_nodes
+    return bits, node - first[np.searchsorted(first, node, side="right") - 1], ends
+
+
+# --- idle times and the critical path for the Gantt chart ---
+
+MOST_STALLS: Final = 1000
+"""The maximum number of idle times shown, the longest ones."""
+
+_CELLS: Final = 1500
+"""Steps of the critical path on a row are merged if closer than one part in this number."""
+
+
+def stall_rows(schedule: Schedule, found: Gantt) -> Iterator[Row]:
+    """The longest idle times: core, duration, reason, and the waiting layer and node."""
+    stalls, nodes = found.stalls, schedule.problem.nodes
+    layers = {name: place for place, name in enumerate(found.layers)}
+    lengths = stalls.end - stalls.start
+    for place in sorted(np.argsort(-lengths, kind="stable")[:MOST_STALLS].tolist()):
+        node = int(stalls.node[place])
+        datum: dict[str, int] = {
+            "row": int(stalls.row[place]),
+            "start": int(stalls.start[place]),
+            "end": int(stalls.end[place]),
+            "reason": int(stalls.reason[place]),
+        }
+        if node != NONE:
+            layer, number = nodes.layer_of(node)
+            datum |= {"layer": layers[layer.nest.name], "node": number}
+        yield datum
+
+
+def critical_rows(found: Gantt) -> Iterator[Row]:
+    """The rows and times of the steps of the critical path, with close ones merged."""
+    path, spans = found.critical, dict[int, list[tuple[int, int]]]()
+    columns = (found.path_rows.tolist(), path.start.tolist(), path.end.tolist())
+    for row, start, end in zip(*columns, strict=True):
+        if row != NONE:
+            spans.setdefault(row, []).append((start, end))
+    for row, some in spans.items():
+        for start, end in _joined(some, found.latency / _CELLS):
+            yield {"row": row, "start": start, "end": end}
+
+
+def _joined(spans: Sequence[tuple[int, int]], gap: float) -> Iterator[tuple[int, int]]:
+    """Spans by time, with those merged that have only a small gap between them."""
+    ordered = sorted(spans)
+    start, end = ordered[0]
+    for first, last in ordered[1:]:
+        if first - end > gap:
+            yield start, end
+            start, end = first, last
+        end = max(end, last)
+    yield start, end
+
+
+# --- charts a schedule: a row for each core and channel over time, with zoom ---
 
 MOST_NAMED: Final = 12
 """The maximum number of layers in the legend: those with the most busy cycles."""

@@ -8,9 +8,13 @@ import pytest
 
 from nestmap.model import CostModelEvaluation, InputError, LayerResult, NetworkEvaluation
 from nestmap.model.base import copy_with
-from nestmap.pipeline.analysis.network.memory_bars import memory_bars
 from nestmap.pipeline.analysis.network.roofline import bytes_moved, ceilings, peak, points
-from nestmap.pipeline.analysis.network.stacked_bars import energy_bars, latency_bars, share_bars
+from nestmap.pipeline.analysis.network.stacked_bars import (
+    energy_bars,
+    latency_bars,
+    memory_bars,
+    share_bars,
+)
 from nestmap.pipeline.render.charts.roofline import roofline_chart
 from tests.pipeline.render.samples import evaluated, machine, network
 

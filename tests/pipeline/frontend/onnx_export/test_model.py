@@ -20,7 +20,7 @@ from nestmap.pipeline.frontend.onnx_export.model import split_model, write_split
 from nestmap.pipeline.frontend.read.multicore import read_multicore
 from nestmap.pipeline.stages import LayerSplittingStage, StreamONNXModelParserStage
 from nestmap.pipeline.stages.multicore.layer_splitting import SplitModel
-from nestmap.search.multicore.split.rewrite import Rewritten, split_layers
+from nestmap.search.multicore.split.layer_parts import Rewritten, split_layers
 from nestmap.search.multicore.split.weight_split_plan import SplitAlong
 from tests.pipeline.frontend.onnx.build import Attribute, integers, model, node, one, weights
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nestmap.costmodel.technology import EXPECTED_NODE, nominal_voltage
 from nestmap.model import InMemoryCompute
-from nestmap.pipeline.frontend.yaml.hardware.imc import SUPPLY_VOLTAGE
+from nestmap.pipeline.frontend.yaml.hardware.array import SUPPLY_VOLTAGE
 from nestmap.pipeline.frontend.yaml.quantities import NODE
 
 

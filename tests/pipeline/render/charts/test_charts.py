@@ -8,7 +8,6 @@ import altair as alt
 import pytest
 
 from nestmap.model import InputError
-from nestmap.pipeline.analysis.network.memory_bars import memory_bars
 from nestmap.pipeline.analysis.network.roofline import ceilings, peak, points
 from nestmap.pipeline.analysis.network.stacked_bars import (
     LEAKAGE_LOOK,
@@ -17,6 +16,7 @@ from nestmap.pipeline.analysis.network.stacked_bars import (
     cmes_of,
     energy_bars,
     latency_bars,
+    memory_bars,
     share_bars,
 )
 from nestmap.pipeline.format.palette import (

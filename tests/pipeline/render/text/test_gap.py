@@ -12,7 +12,7 @@ from nestmap.model import (
     SearchStatistics,
 )
 from nestmap.model.base import copy_with
-from nestmap.pipeline.render.notebook.evaluation import result_html
+from nestmap.pipeline.render.notebook.views import result_html
 from nestmap.pipeline.render.text.gap import bound_sentence, gap_note
 from nestmap.pipeline.render.text.network import layer_table
 from tests.store.builders import accelerator, cme, layer

@@ -10,8 +10,12 @@ from nestmap.model import InputError
 from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.space import DesignSpace
 from nestmap.pipeline.frontend.yaml.design_space import parse_design_space
-from nestmap.pipeline.sweep.choice.choice import MOST_DESIGNS, ChosenDesigns, choose_designs
-from nestmap.pipeline.sweep.choice.random_order import shuffled
+from nestmap.pipeline.sweep.choice.choice import (
+    MOST_DESIGNS,
+    ChosenDesigns,
+    choose_designs,
+    shuffled,
+)
 from nestmap.pipeline.sweep.options import Strategy
 from nestmap.pipeline.sweep.space.checked_space import CheckedSpace, check_space
 from tests.pipeline.sweep.spaces import SPACE, write_space

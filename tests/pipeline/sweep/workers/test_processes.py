@@ -23,7 +23,7 @@ from nestmap.pipeline.render.text.query_result_file import Layout, answer_text
 from nestmap.pipeline.sweep.methods.one_core import OneCore
 from nestmap.pipeline.sweep.options import StrategyName
 from nestmap.pipeline.sweep.space.checked_space import check_space
-from nestmap.pipeline.sweep.workers.processes import MOST_ENDED, process_explorer
+from nestmap.pipeline.sweep.workers.local_workers import MOST_ENDED, process_explorer
 from tests.pipeline.sweep.spaces import write_space
 from tests.sweeps import STRESS
 

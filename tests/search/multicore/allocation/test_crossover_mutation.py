@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nestmap.model.multicore.allocation import Allocation, AllocationSpace
-from nestmap.search.multicore.allocation.crossover_mutation import (
+from nestmap.search.multicore.allocation.genetic import (
     Random,
     crossover,
     mutate,

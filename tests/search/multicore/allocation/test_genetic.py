@@ -15,8 +15,12 @@ from nestmap.model import InputError
 from nestmap.model.base import copy_with
 from nestmap.model.multicore.allocation import Allocation, AllocationSpace
 from nestmap.model.multicore.population import AllocationObjective, Fitness, Generation, Individual
-from nestmap.search.multicore.allocation.genetic import GeneticOptions, evolve
-from nestmap.search.multicore.allocation.survivor_selection import costs_of, pareto_front
+from nestmap.search.multicore.allocation.genetic import (
+    GeneticOptions,
+    costs_of,
+    evolve,
+    pareto_front,
+)
 from tests.search.multicore.allocation.spaces import (
     ALL,
     Counting,

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nestmap.model.multicore.population import AllocationObjective, Individual
-from nestmap.search.multicore.allocation.survivor_selection import (
+from nestmap.search.multicore.allocation.genetic import (
     costs_of,
     pareto_front,
     select_survivors,

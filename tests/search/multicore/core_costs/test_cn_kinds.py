@@ -15,7 +15,7 @@ from nestmap.model.multicore.split_options import Convention, HintLoop, SplitOpt
 from nestmap.model.workload.affine import AffineIndex
 from nestmap.model.workload.builders import conv2d, network
 from nestmap.search.multicore.core_costs.cn_kinds import cn_kinds
-from nestmap.search.multicore.core_costs.single_core_layer import elements_of
+from nestmap.search.multicore.core_costs.cost_table import elements_of
 from nestmap.search.multicore.split.split_workload import split_workload
 from tests.search.multicore.split.networks import networks
 

@@ -17,10 +17,9 @@ from nestmap.model.multicore.top_memories import memory_operands
 from nestmap.pipeline.stage_graph import each
 from nestmap.pipeline.stages import CostModelStage, LomaStage, SpatialMappingGeneratorStage, minimal
 from nestmap.pipeline.stages.multicore.dataflows import CustomSpatialMappingGeneratorStage
-from nestmap.search.multicore.core_costs.cost_table import Cell, CoreView, CostTable
+from nestmap.search.multicore.core_costs.cost_table import Cell, CoreView, CostTable, held_by_memory
 from nestmap.search.multicore.core_costs.offchip_memory import OffChip
 from nestmap.search.multicore.core_costs.operand_residency import streamed_operands
-from nestmap.search.multicore.core_costs.single_core_layer import held_by_memory
 from nestmap.search.multicore.split.node_nests import layer_nest
 from tests.search.multicore.core_costs.test_offchip_memory import BOTH, EACH
 from tests.strategies import accelerators, layers

@@ -13,7 +13,7 @@ from nestmap.model.workload.access import AxisIndex, InputAccess, VectorNest
 from nestmap.model.workload.affine import AffineIndex, Term
 from nestmap.model.workload.loop_nests import Axis
 from nestmap.search.multicore.core_costs.cn_kinds import cn_kinds
-from nestmap.search.multicore.core_costs.single_core_layer import (
+from nestmap.search.multicore.core_costs.cost_table import (
     held_by_memory,
     layer_of,
     streamed_operands,

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from nestmap.model import InputError, Workload, layer_from_equation
 from nestmap.model.base import copy_with
 from nestmap.model.multicore.split_options import Convention, HintLoop, SplitMode, SplitOptions
-from nestmap.search.multicore.split.outer_loops import split_layer
-from nestmap.search.multicore.split.split_workload import split_workload
+from nestmap.search.multicore.split.split_workload import split_layer, split_workload
 from tests.search.multicore.split.brute import macs
 from tests.search.multicore.split.networks import networks
 from tests.search.multicore.split.test_exactness import options, split

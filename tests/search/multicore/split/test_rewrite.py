@@ -23,7 +23,7 @@ from nestmap.model import (
 )
 from nestmap.model.base import copy_with
 from nestmap.model.multicore.split_options import HintLoop, SplitOptions
-from nestmap.search.multicore.split.rewrite import LayerSplit, Rewritten, split_layers
+from nestmap.search.multicore.split.layer_parts import LayerSplit, Rewritten, split_layers
 from nestmap.search.multicore.split.split_workload import split_workload
 from nestmap.search.multicore.split.weight_split_plan import SplitAlong
 from tests.search.multicore.split.brute import Index, Loops, edges, origins, read, written

@@ -10,7 +10,7 @@ from onnx import helper, numpy_helper
 
 from nestmap.model import NoCostNode
 from nestmap.pipeline.frontend.onnx import parse_onnx
-from nestmap.pipeline.frontend.onnx.resolve.folding import fold_node
+from nestmap.pipeline.frontend.onnx.resolve.inference import fold_node
 from tests.pipeline.frontend.onnx.build import Attribute, integers, layer_of, model, node, weights
 from tests.pipeline.frontend.onnx.running import Runner
 

@@ -18,9 +18,14 @@ from nestmap.pipeline.analysis.schedule.search_progress import front_view
 from nestmap.pipeline.analysis.schedule.traffic import wire_traffic
 from nestmap.pipeline.analysis.schedule.utilization import memory_uses
 from nestmap.pipeline.render.charts import Chart
-from nestmap.pipeline.render.charts.schedule.bars import MOST_BARS, MOST_KEPT, levels
 from nestmap.pipeline.render.charts.schedule.front import MOST_POINTS, allocation_text, front_chart
-from nestmap.pipeline.render.charts.schedule.gantt import gantt_chart, gantt_charts
+from nestmap.pipeline.render.charts.schedule.gantt import (
+    MOST_BARS,
+    MOST_KEPT,
+    gantt_chart,
+    gantt_charts,
+    levels,
+)
 from nestmap.pipeline.render.charts.schedule.totals import (
     energies_chart,
     layers_chart,

@@ -1,4 +1,4 @@
-"""Explores designs in worker processes of this machine, which may be killed.
+"""Explores designs on this machine: in threads, or in worker processes, which may be killed.
 
 Each worker gets the method once, then designs one by one. A design whose worker ends is
 explored again. Workers end with this process, however it ends.
@@ -26,7 +26,25 @@ from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.result import DesignResult
 from nestmap.pipeline.sweep.explore_designs import ExploreDesigns
 from nestmap.pipeline.sweep.methods.method import SweepMethod
+from nestmap.search.parallel import map_in_order
 from nestmap.store.connection.interrupts import defer_interrupts
+
+# --- explores designs on several threads of this process ---
+
+
+def thread_explorer(method: SweepMethod, workers: int) -> ExploreDesigns:
+    """Explores designs on several threads without a store."""
+    stopped = Event()
+    explorer = method.explorer(stopped)
+
+    def explore(designs: Sequence[Design]) -> Iterator[DesignResult]:
+        stopped.clear()
+        return map_in_order(explorer, designs, workers, stopped.set)
+
+    return explore
+
+
+# --- explores designs in worker processes of this machine, which may be killed ---
 
 AHEAD: Final = 2
 """Designs per worker that are handed out before their results are needed."""
