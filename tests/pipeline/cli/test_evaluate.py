@@ -168,8 +168,8 @@ def test_a_mapping_of_ones_own_is_kept_like_a_run(inputs: Inputs) -> None:
     )
     (row,) = [row for row in rows if row["layer"] == layer]
     assert row["energy_before"] == result.cme.energy
-    plotted = run("plot", "mine", "--what", "layers", "--store", "kept.duckdb", "-o", "layers.svg")
-    assert (plotted.code, Path("layers.svg").exists()) == (0, True)
+    plotted = run("plot", "mine", "--what", "energy", "--store", "kept.duckdb", "-o", "energy.svg")
+    assert (plotted.code, Path("energy.svg").exists()) == (0, True)
     reported = run("report", "mine", "last", "--store", "kept.duckdb", "-o", "both.html")
     assert reported.code == 0, reported.err
     assert ": mine #by hand" in Path("both.html").read_text()

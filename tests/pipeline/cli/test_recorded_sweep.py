@@ -78,7 +78,7 @@ def test_queries_are_asked_by_its_name(swept: str) -> None:
 
 def test_its_figures_are_drawn_and_its_page_written(swept: str, tmp_path: Path) -> None:
     run("plot", "small", "--output", "drawn")
-    assert {x.name for x in (tmp_path / "drawn").iterdir()} >= {"front.png", "parameters.png"}
+    assert {x.name for x in (tmp_path / "drawn").iterdir()} >= {"designs.png", "parameters.png"}
     run("report", "small", "--output", "page.html")
     assert "Sweep small" in (tmp_path / "page.html").read_text()
     for words in (("--what", "loops"), ("--layer", "first"), ("--output", "x.svg")):
