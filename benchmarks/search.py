@@ -12,8 +12,9 @@ from time import perf_counter, process_time
 from nestmap.model import NetworkProblem, Objective
 from nestmap.pipeline.explore.api import Exploration, explore_network, read_network
 from nestmap.pipeline.explore.options import SearchOptions
-from nestmap.pipeline.explore.plan import Rank, SearchPlan
+from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.stages import WorkloadStage
+from nestmap.pipeline.stages.mapping.temporal_search import Rank
 from nestmap.search import spatial_mappings
 
 HINTS = """

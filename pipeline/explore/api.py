@@ -40,7 +40,7 @@ from nestmap.pipeline.explore.options import (
     SearchName,
     SearchOptions,
 )
-from nestmap.pipeline.explore.plan import Rank, SearchPlan, exploration_pipeline, front_pipeline
+from nestmap.pipeline.explore.plan import SearchPlan, exploration_pipeline, front_pipeline
 from nestmap.pipeline.explore.run import ExplorationRun, Job, Progress
 from nestmap.pipeline.frontend.read.accelerator import read_accelerator
 from nestmap.pipeline.frontend.read.mapping import read_mapping
@@ -48,6 +48,7 @@ from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.render.notebook.network import front_html, network_html
 from nestmap.pipeline.stages.mapping.constraint_checks import check_constraints, with_suited_mapping
 from nestmap.pipeline.stages.mapping.observe import Observer
+from nestmap.pipeline.stages.mapping.temporal_search import Rank
 
 if TYPE_CHECKING:
     from nestmap.pipeline.frontend.given import GivenAccelerator, GivenMapping, GivenWorkload

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from nestmap.model import InputError, MappingType
 from nestmap.model.base import copy_with
@@ -23,6 +23,10 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 Search = LomaStage | SalsaStage | ExactStage
 """A search for temporal mappings."""
+
+_SEARCHES: Final[Mapping[str, type[Search]]] = {
+    x.name: x for x in (ExactStage, LomaStage, SalsaStage)
+}
 
 SpatialMappings = SpatialMappingGeneratorStage | AllSpatialMappingsStage
 """Which spatial mappings to search."""
@@ -53,48 +57,39 @@ def given(options: Mapping[str, object]) -> dict[str, object]:
 
 def chosen_search(search: Search, options: SearchOptions) -> Search:
     """The search of the kind that the options name, with the options that apply to it."""
-    kind = named(MappingType, options.mapping_type, "mapping_type")
+    name = options.search or _implied(search, options)
+    if name not in _SEARCHES:  # from code that is not type-checked
+        raise InputError("search", repr(name), "exact, loma or salsa")
+    kind = _SEARCHES[name]
     inherited: dict[str, object] = {"mapping_type": search.mapping_type, "workers": search.workers}
-    common = given({"mapping_type": kind, "workers": options.workers})
-    match options.search or _implied(search, options):
-        case "exact":
-            exact = search if isinstance(search, ExactStage) else copy_with(ExactStage(), inherited)
-            return copy_with(exact, common | given({"time_limit": options.time_limit}))
-        case "loma":
-            loma = search if isinstance(search, LomaStage) else copy_with(LomaStage(), inherited)
-            lpf = {} if options.lpf_limit is ... else {"lpf_limit": options.lpf_limit}
-            return copy_with(loma, common | lpf)
-        case "salsa":
-            salsa = search if isinstance(search, SalsaStage) else copy_with(SalsaStage(), inherited)
-            return copy_with(salsa, common | given({"seed": options.seed}))
-        case _:  # from code that is not type-checked
-            raise InputError("search", repr(options.search), "exact, loma or salsa")
+    base = search if search.name == name else copy_with(kind(), inherited)
+    asked = given(
+        {
+            "mapping_type": named(MappingType, options.mapping_type, "mapping_type"),
+            "workers": options.workers,
+            "time_limit": options.time_limit,
+            "seed": options.seed,
+        }
+    )
+    if options.lpf_limit is not ...:
+        asked["lpf_limit"] = options.lpf_limit
+    return copy_with(base, {x: value for x, value in asked.items() if x in kind.model_fields})
 
 
 def _implied(search: Search, options: SearchOptions) -> str:
     """The search that is meant where none is named: only LOMA has a limit of loop factors."""
-    is_limited = options.lpf_limit is not ... and isinstance(search, ExactStage)
-    return "loma" if is_limited else _name(search)
-
-
-def _name(search: Search) -> str:
-    match search:
-        case ExactStage():
-            return "exact"
-        case LomaStage():
-            return "loma"
-        case SalsaStage():
-            return "salsa"
+    is_limited = options.lpf_limit is not ... and search.is_exhaustive
+    return LomaStage.name if is_limited else search.name
 
 
 def chosen_spatial(
     present: SpatialMappings | None, options: SearchOptions, search: Search
 ) -> SpatialMappings | None:
     """The spatial mappings that the options ask for; with ``mixed`` alone, the usual number."""
-    wanted, is_exact = options.spatial_mappings, isinstance(search, ExactStage)
+    wanted, is_exact = options.spatial_mappings, search.is_exhaustive
     if wanted == "all":
         if not is_exact:
-            found = f"all with search {_name(search)}"
+            found = f"all with search {search.name}"
             raise InputError("spatial_mappings", found, "a number, or search exact")
         return AllSpatialMappingsStage()
     generator = given({"max_mappings": wanted, "mixed": options.mixed})

@@ -24,9 +24,9 @@ class SearchOptions:
 
     An enumerated option is given by name or as a member of its enumeration
     (:class:`~nestmap.model.Objective`, :class:`~nestmap.model.MappingType`,
-    :class:`~nestmap.pipeline.explore.plan.Rank`). For ``lpf_limit``, ``...`` leaves the limit
-    unchanged, and None means that LOMA permutes all prime factors; a limit without a ``search``
-    chooses LOMA, unless the plan has SALSA.
+    :class:`~nestmap.pipeline.stages.mapping.temporal_search.Rank`). For ``lpf_limit``, ``...``
+    leaves the limit unchanged, and None means that LOMA permutes all prime factors; a limit without
+    a ``search`` chooses LOMA, unless the plan has SALSA.
     """
 
     GROUP: ClassVar[str] = "Search"

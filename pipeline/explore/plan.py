@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from enum import StrEnum
 
 from pydantic import ValidationError, model_validator
 
@@ -37,14 +36,10 @@ from nestmap.pipeline.stage_graph import Stage, each
 from nestmap.pipeline.stages import (
     AllSpatialMappingsStage,
     BoundedSearchStage,
-    CostModelStage,
     EachOnceStage,
     ExactStage,
-    ExactWalkStage,
     FlattenStage,
     FrontSumStage,
-    LomaLimitsStage,
-    LomaStage,
     OrderedCandidatesStage,
     PaddingStage,
     ParetoStage,
@@ -64,25 +59,10 @@ from nestmap.pipeline.stages import (
 )
 from nestmap.pipeline.stages.mapping.candidates import RankedCandidates
 from nestmap.pipeline.stages.mapping.observe import Observer, ObserveStage
-from nestmap.pipeline.stages.mapping.promising import UsualMappingsStage
 from nestmap.pipeline.stages.mapping.recall import LayerLedger, Ledger
 from nestmap.pipeline.stages.mapping.reduce import Costing
+from nestmap.pipeline.stages.mapping.temporal_search import Rank, TemporalSearch
 from nestmap.search.parallel import available_workers
-
-
-class Rank(StrEnum):
-    """How spatial mappings are chosen.
-
-    ``utilization``: those that use most of the array, then those that unroll more different
-    dimensions, as in the reference. ``bound``: of all spatial mappings those with the lowest bound
-    of the objective, and always the simple and the bundled ones: see
-    :class:`~nestmap.pipeline.stages.mapping.promising.PromisingMappingsStage`. More spatial
-    mappings, or mixed ones, are then never worse, nor is LOMA with more loop factors: it also tries
-    all lower limits.
-    """
-
-    UTILIZATION = "utilization"
-    BOUND = "bound"
 
 
 class SearchPlan(Frozen, frozen=True):
@@ -147,32 +127,27 @@ class SearchPlan(Frozen, frozen=True):
     @property
     def effective_search(self) -> Search:
         """The search with the objective of the plan."""
-        if isinstance(self.search, LomaStage):
-            return self.search
-        return copy_with(self.search, {"objective": self.objective})
+        return self.search.minimizing(self.objective)
 
     @property
     def front_search(self) -> Search:
         """The search for Pareto fronts."""
-        if isinstance(self.search, ExactStage):
-            return copy_with(self.search, {"objective": None})
-        return self.effective_search
+        return self.search.for_fronts(self.objective)
 
     @property
     def effective_rank(self) -> Rank:
         """The rank; by default that of the reference for its own searches."""
-        default = Rank.BOUND if isinstance(self.search, ExactStage) else Rank.UTILIZATION
-        return self.rank or default
+        return self.rank or self.search.default_rank
 
     @property
     def is_greedy(self) -> bool:
         """Whether the search tries one allocation to memories for each order."""
-        return not isinstance(self.search, ExactStage)
+        return self.search.is_greedy
 
     @property
     def is_timed(self) -> bool:
         """Whether a limit of time may cut searches short, so that another run may find more."""
-        return isinstance(self.search, ExactStage) and self.search.time_limit is not None
+        return self.search.is_timed
 
     @property
     def generator(self) -> SpatialMappingGeneratorStage:
@@ -183,9 +158,7 @@ class SearchPlan(Frozen, frozen=True):
 
     @model_validator(mode="after")
     def _check_spatial(self) -> SearchPlan:
-        if isinstance(self.spatial, AllSpatialMappingsStage) and not isinstance(
-            self.search, ExactStage
-        ):
+        if isinstance(self.spatial, AllSpatialMappingsStage) and not self.search.is_exhaustive:
             raise ValueError("spatial mappings: all with another search; expected the exact search")
         return self
 
@@ -202,7 +175,7 @@ def _chosen_rank(plan: SearchPlan, options: SearchOptions) -> Rank | None:
         return None
     usual, wanted = SpatialMappingGeneratorStage().max_mappings, options.spatial_mappings
     asks_more = bool(options.mixed) or (isinstance(wanted, int) and wanted > usual)
-    is_implied = options.lpf_limit is not ... and isinstance(plan.search, ExactStage)
+    is_implied = options.lpf_limit is not ... and plan.search.is_exhaustive
     return Rank.BOUND if is_implied and asks_more else plan.rank
 
 
@@ -225,9 +198,9 @@ def best_stage(
     plan: SearchPlan, observers: tuple[Observer, ...] = (), ledger: Ledger | None = None
 ) -> Stage[MappingProblem, EvaluationBatch]:
     """The best evaluation of a layer."""
-    search = plan.effective_search
-    if isinstance(search, ExactStage):
-        return _exact_walk(plan, search, observers, ledger) >> minimal(plan.objective)
+    walk = _walk(plan, plan.effective_search, plan.objective, observers, ledger)
+    if walk is not None:
+        return walk >> minimal(plan.objective)
     best = temporal_stage(plan, observers, ledger) >> minimal(plan.objective)
     if plan.prune:
         return candidates_stage(plan) >> BoundedSearchStage(best, plan.objective)
@@ -245,11 +218,8 @@ def front_pipeline(
     plan: SearchPlan, observers: tuple[Observer, ...] = (), ledger: Ledger | None = None
 ) -> Stage[NetworkProblem, NetworkFront]:
     """The pipeline for Pareto fronts: all candidates of every layer, and the front of each."""
-    search = plan.front_search
-    costs: Stage[MappingProblem, Iterator[EvaluationBatch]]
-    if isinstance(search, ExactStage):
-        costs = _exact_walk(plan, search, observers, ledger)
-    else:
+    costs = _walk(plan, plan.front_search, None, observers, ledger)
+    if costs is None:
         every = candidates_stage(plan) >> each(temporal_stage(plan, observers, ledger))
         costs = every >> FlattenStage[EvaluationBatch]()
     fronts = layers_stage(plan) >> EachOnceStage(costs >> ParetoStage())
@@ -257,38 +227,25 @@ def front_pipeline(
     return VectorStage(fronts >> summed, plan.count_vector)
 
 
-def _exact_walk(
-    plan: SearchPlan, search: ExactStage, observers: tuple[Observer, ...], ledger: Ledger | None
-) -> Stage[MappingProblem, Iterator[EvaluationBatch]]:
-    """All evaluations of the exact search of a layer, and of its padded forms."""
+def _walk(
+    plan: SearchPlan,
+    search: Search,
+    objective: Objective | None,
+    observers: tuple[Observer, ...],
+    ledger: Ledger | None,
+) -> Stage[MappingProblem, Iterator[EvaluationBatch]] | None:
+    """All evaluations of an exhaustive search of a layer, and of its padded forms."""
+    walk = search.walk(lambda each: evaluation_stage(each, observers, ledger))
+    if walk is None:
+        return None
     ranked: Stage[MappingProblem, RankedCandidates]
     if isinstance(plan.spatial, SpatialMappingGeneratorStage):
-        ranked = _ranked_candidates(plan) >> RankCandidatesStage(objective=search.objective)
+        ranked = _ranked_candidates(plan) >> RankCandidatesStage(objective=objective)
     else:
-        ranked = AllSpatialMappingsStage(objective=search.objective)
-    walk = exact_walk_stage(search, observers, ledger)
+        ranked = AllSpatialMappingsStage(objective=objective)
     if plan.padding is None:
         return ranked >> StreamOfOneStage[RankedCandidates]() >> walk
     return plan.padding >> each(ranked) >> walk
-
-
-def exact_walk_stage(
-    search: ExactStage, observers: tuple[Observer, ...], ledger: Ledger | None
-) -> ExactWalkStage:
-    """The exact search of ranked spatial mappings.
-
-    With a limit of time LOMA's orders under the usual spatial mappings come first, whatever time
-    they take: so a short limit, or a busy machine, loses proofs rather than good mappings.
-    """
-
-    def run(stage: ExactStage) -> Stage[SpatialProblem, Iterator[EvaluationBatch]]:
-        return evaluation_stage(stage, observers, ledger)
-
-    if search.time_limit is None:
-        return ExactWalkStage(search, run)
-    loma = LomaStage(mapping_type=search.mapping_type, workers=search.workers)
-    every = UsualMappingsStage() >> each(evaluation_stage(loma, observers, ledger))
-    return ExactWalkStage(search, run, every >> FlattenStage[EvaluationBatch]())
 
 
 def layers_stage(plan: SearchPlan) -> Stage[NetworkProblem, Iterator[MappingProblem]]:
@@ -316,37 +273,19 @@ def temporal_stage(
     plan: SearchPlan, observers: tuple[Observer, ...], ledger: Ledger | None
 ) -> Stage[SpatialProblem, Iterator[EvaluationBatch]]:
     """The search of a spatial mapping by LOMA or SALSA, with the evaluations of all mappings."""
-    search = temporal_search(plan, observers, ledger)
-    if isinstance(search, LomaLimitsStage):
-        return search
-    return evaluation_stage(search, observers, ledger)
-
-
-def temporal_search(
-    plan: SearchPlan, observers: tuple[Observer, ...] = (), ledger: Ledger | None = None
-) -> Search | LomaLimitsStage:
-    """The search of a spatial mapping: LOMA with all limits, unless ranked as in the reference."""
-    search = plan.effective_search
-    if not isinstance(search, LomaStage) or plan.effective_rank is Rank.UTILIZATION:
-        return search
-    return LomaLimitsStage(search, lambda limited: evaluation_stage(limited, observers, ledger))
+    search, rank = plan.effective_search, plan.effective_rank
+    return search.ranked(rank, lambda each: evaluation_stage(each, observers, ledger))
 
 
 def evaluation_stage(
-    search: Search, observers: tuple[Observer, ...], ledger: Ledger | None
+    search: TemporalSearch, observers: tuple[Observer, ...], ledger: Ledger | None
 ) -> Stage[SpatialProblem, Iterator[EvaluationBatch]]:
     """The search for temporal mappings with the evaluation of each; observers receive all of them.
 
     For a search that the ledger holds, only its Pareto front.
     """
-    found = _search_stage(search) >> ObserveStage(observers)
+    found = search.evaluated() >> ObserveStage(observers)
     return RecallStage(found, ledger, search_options(search))
-
-
-def _search_stage(search: Search) -> Stage[SpatialProblem, Iterator[EvaluationBatch]]:
-    if isinstance(search, LomaStage):
-        return search >> each(CostModelStage(), search.workers)
-    return search
 
 
 def cost_function(ledger: Ledger | None) -> Costing:

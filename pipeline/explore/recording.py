@@ -35,7 +35,6 @@ from nestmap.pipeline.explore.plan import (
 )
 from nestmap.pipeline.explore.run import ExplorationRun, Job, Progress, RunHandle
 from nestmap.pipeline.explore.size import KnownTries
-from nestmap.pipeline.stages import SalsaStage
 from nestmap.pipeline.stages.mapping.recall import Choose, Explore
 from nestmap.pipeline.util.provenance import command_line, versions
 from nestmap.store import ExploredLayer, LayerInfo, Run, RunInfo, Search, SearchInfo, Store
@@ -178,7 +177,7 @@ def run_info(job: Job, recording: Recording) -> RunInfo:
         pipeline=json.dumps([stage.as_json() for stage in describe(pipeline)]),
         options=plan.model_dump_json(),
         pareto=job.pareto,
-        seed=plan.search.seed if isinstance(plan.search, SalsaStage) else None,
+        seed=plan.search.known_seed,
         recording=recording,
         label=job.label,
     )

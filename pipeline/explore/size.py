@@ -12,9 +12,7 @@ from nestmap.pipeline.explore.plan import (
     SearchPlan,
     candidates_stage,
     layers_stage,
-    temporal_search,
 )
-from nestmap.pipeline.stages import ExactStage
 
 ROW_BYTES: Final = 25
 """Bytes of a recorded evaluation: 16 to 35 for ResNet-50, depending on the accelerator.
@@ -97,11 +95,12 @@ def exploration_size(
 
 
 def _layer_size(problem: MappingProblem, plan: SearchPlan, known: KnownTries | None) -> LayerSize:
-    search, name = temporal_search(plan), problem.layer.name
-    if isinstance(search, ExactStage):
+    search, name = plan.effective_search, problem.layer.name
+    if search.is_exhaustive:
         return LayerSize(name, None)
     tries = None if known is None else known(problem)
     if tries is None:
-        candidates = candidates_stage(plan)(problem)
-        tries = tuple(search.order_count(spatial) for spatial in candidates)
+        rank = plan.effective_rank
+        counts = (search.order_count(x, rank) for x in candidates_stage(plan)(problem))
+        tries = tuple(count for count in counts if count is not None)
     return LayerSize(name, tries)

@@ -9,22 +9,21 @@ from nestmap.model import EvaluationBatch, InputError
 from nestmap.model.mapping.problem import CoreProblem
 from nestmap.pipeline.explore.keys import search_options
 from nestmap.pipeline.explore.plan import (
-    Rank,
     SearchPlan,
     candidates_stage,
     cost_function,
-    exact_walk_stage,
+    evaluation_stage,
     temporal_stage,
 )
 from nestmap.pipeline.stage_graph import Stage, each
 from nestmap.pipeline.stages.mapping.bounds import BoundedSearchStage
 from nestmap.pipeline.stages.mapping.candidates import RankCandidatesStage, RankedCandidates
-from nestmap.pipeline.stages.mapping.exact import ExactStage
 from nestmap.pipeline.stages.mapping.loma import LomaStage
 from nestmap.pipeline.stages.mapping.observe import Observer
 from nestmap.pipeline.stages.mapping.recall import Ledger
 from nestmap.pipeline.stages.mapping.reduce import StreamOfOneStage, minimal
 from nestmap.pipeline.stages.mapping.spatial import SpatialMappingGeneratorStage
+from nestmap.pipeline.stages.mapping.temporal_search import Rank
 from nestmap.pipeline.stages.multicore.cost_ledger import CostLedger
 from nestmap.pipeline.stages.multicore.dataflows import CustomSpatialMappingGeneratorStage
 from nestmap.pipeline.stages.multicore.intra_core import CoreCostStage, CostProgress, KeyedCosts
@@ -77,9 +76,9 @@ def core_search(
         plan.effective_search,
         CustomSpatialMappingGeneratorStage(candidates_stage(plan)),
     )
-    if isinstance(search, ExactStage):
+    walk = search.walk(lambda each: evaluation_stage(each, observers, ledger))
+    if walk is not None:
         ranked = mappings >> RankCandidatesStage(objective=plan.objective)
-        walk = exact_walk_stage(search, observers, ledger)
         return ranked >> StreamOfOneStage[RankedCandidates]() >> walk >> minimal(plan.objective)
     best = temporal_stage(plan, observers, ledger) >> minimal(plan.objective)
     if plan.prune:

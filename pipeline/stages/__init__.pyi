@@ -18,9 +18,9 @@ from .mapping.locality import PinnedTopLevelsStage as PinnedTopLevelsStage
 from .mapping.locality import RemoveUnusedMemoryStage as RemoveUnusedMemoryStage
 from .mapping.locality import SearchUnusedMemoryStage as SearchUnusedMemoryStage
 from .mapping.loma import CostModelStage as CostModelStage
+from .mapping.loma import LomaLimitsStage as LomaLimitsStage
 from .mapping.loma import LomaStage as LomaStage
 from .mapping.loma import WorkloadStage as WorkloadStage
-from .mapping.loma_limits import LomaLimitsStage as LomaLimitsStage
 from .mapping.ordering import OrderedCandidatesStage as OrderedCandidatesStage
 from .mapping.ordering import TemporalOrderingConversionStage as TemporalOrderingConversionStage
 from .mapping.padding import PaddingStage as PaddingStage

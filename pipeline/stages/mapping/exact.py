@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Never, final
+from typing import ClassVar, Never, final
 
 import numpy as np
 from pydantic import Field
 
 from nestmap.model import (
     EvaluationBatch,
-    Frozen,
     MappingBatch,
     MappingProblem,
     MappingType,
@@ -22,8 +21,12 @@ from nestmap.model import (
 )
 from nestmap.model.base import copy_with
 from nestmap.model.units import PositiveCount
-from nestmap.pipeline.stage_graph import Stage
+from nestmap.pipeline.stage_graph import Stage, each
 from nestmap.pipeline.stages.mapping.candidates import STARTS, RankedCandidates
+from nestmap.pipeline.stages.mapping.loma import LomaStage
+from nestmap.pipeline.stages.mapping.promising import UsualMappingsStage
+from nestmap.pipeline.stages.mapping.reduce import FlattenStage
+from nestmap.pipeline.stages.mapping.temporal_search import Evaluated, Rank, TemporalSearch
 from nestmap.search.temporal.exact.effort import LABELS_OF_A_SEARCH, Effort
 from nestmap.search.temporal.exact.energy_walk import EnergyWalk, LeastEnergy, least_energy_of
 from nestmap.search.temporal.exact.incumbents import Costs, Incumbents
@@ -42,7 +45,7 @@ MOST_COMPARED = 32
 """Candidates that are compared with each other before the first one is searched."""
 
 
-class ExactStage(Frozen, Stage[SpatialProblem, Iterator[EvaluationBatch]], frozen=True):
+class ExactStage(TemporalSearch, Stage[SpatialProblem, Iterator[EvaluationBatch]], frozen=True):
     """Finds the best of all orders and allocations of a spatial mapping, and proves it.
 
     Yields all mappings that it evaluates; the last batch has the lower bound. ``objective``:
@@ -60,6 +63,11 @@ class ExactStage(Frozen, Stage[SpatialProblem, Iterator[EvaluationBatch]], froze
         InputError: where the user's temporal ordering cannot be satisfied.
     """
 
+    name: ClassVar[str] = "exact"
+    default_rank: ClassVar[Rank] = Rank.BOUND
+    is_greedy: ClassVar[bool] = False
+    is_exhaustive: ClassVar[bool] = True
+
     objective: Objective | None = Objective.LATENCY
     mapping_type: MappingType = MappingType.UNEVEN
     labels: PositiveCount = LABELS
@@ -75,16 +83,42 @@ class ExactStage(Frozen, Stage[SpatialProblem, Iterator[EvaluationBatch]], froze
             return exact_front(task, self.options)
         return exact(task, self.objective, self.options)
 
+    def evaluated(self) -> Evaluated:
+        """The search itself, which evaluates what it finds."""
+        return self
+
+    def minimizing(self, objective: Objective) -> ExactStage:
+        """The search for the optimum by an objective."""
+        return copy_with(self, {"objective": objective})
+
+    def for_fronts(self, objective: Objective) -> ExactStage:
+        """The search for the whole front, whatever the objective."""
+        del objective
+        return copy_with(self, {"objective": None})
+
+    def walk(self, run: Callable[[TemporalSearch], Evaluated]) -> ExactWalkStage:
+        """The search of ranked spatial mappings.
+
+        With a limit of time LOMA's orders under the usual spatial mappings come first, whatever
+        time they take: so a short limit, or a busy machine, loses proofs rather than good mappings.
+        """
+        if self.time_limit is None:
+            return ExactWalkStage(self, run)
+        loma = LomaStage(mapping_type=self.mapping_type, workers=self.workers)
+        every = UsualMappingsStage() >> each(run(loma)) >> FlattenStage[EvaluationBatch]()
+        return ExactWalkStage(self, run, every)
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether there is a limit of time."""
+        return self.time_limit is not None
+
     @property
     def options(self) -> ExactOptions:
         """What the search may do."""
         return ExactOptions(
             mapping_type=self.mapping_type, labels=self.labels, workers=self.workers
         )
-
-
-SearchOf = Callable[[ExactStage], Stage[SpatialProblem, Iterator[EvaluationBatch]]]
-"""The stage that runs a search: records and recalls it, shows its progress."""
 
 
 @final
@@ -96,11 +130,12 @@ class ExactWalkStage(Stage[Iterable[RankedCandidates], Iterator[EvaluationBatch]
     cannot improve on them are left out. So the best evaluation is the best of all candidates. The
     statistics of the last batch, which has no rows, count the spatial mappings left out. There may
     be several rankings, those of padded forms of the layer. What ``begin`` finds comes first: with
-    a limit of time, results that do not depend on it.
+    a limit of time, results that do not depend on it. ``run`` makes the stage that runs a search:
+    records and recalls it, shows its progress.
     """
 
     search: ExactStage
-    run: SearchOf
+    run: Callable[[ExactStage], Evaluated]
     begin: Stage[MappingProblem, Iterator[EvaluationBatch]] | None = None
 
     def __call__(self, forms: Iterable[RankedCandidates], /) -> Iterator[EvaluationBatch]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Never, final
 
 from pydantic import PositiveInt, ValidationError
 
@@ -18,11 +20,13 @@ from nestmap.model import (
     NetworkProblem,
     SpatialProblem,
 )
-from nestmap.pipeline.stage_graph import Stage
+from nestmap.model.base import copy_with
+from nestmap.pipeline.stage_graph import Stage, each
 from nestmap.pipeline.stages.mapping.constraint_checks import check_layers
 from nestmap.pipeline.stages.mapping.imc_skipped import mapped_layers
+from nestmap.pipeline.stages.mapping.temporal_search import Evaluated, Rank, TemporalSearch
 from nestmap.search import loma
-from nestmap.search.temporal.loma import loma_order_count
+from nestmap.search.temporal.loma import loma_limits, loma_order_count
 
 
 class WorkloadStage(Frozen, Stage[NetworkProblem, Iterator[MappingProblem]], frozen=True):
@@ -58,7 +62,7 @@ def layer_problems(network: NetworkProblem, layers: Iterable[Layer]) -> Iterator
             raise InputError.of(where, error) from None
 
 
-class LomaStage(Frozen, Stage[SpatialProblem, Iterator[MappingBatch]], frozen=True):
+class LomaStage(TemporalSearch, Stage[SpatialProblem, Iterator[MappingBatch]], frozen=True):
     """Generates every order of the loop factors with its memory allocation, in batches.
 
     ``lpf_limit`` is the maximum number of loop factors (``None``: all prime factors). ``workers``
@@ -67,6 +71,8 @@ class LomaStage(Frozen, Stage[SpatialProblem, Iterator[MappingBatch]], frozen=Tr
     Source: LOMA (Symons et al., AICAS 2021).
     """
 
+    name: ClassVar[str] = "loma"
+
     lpf_limit: PositiveInt | None = 6
     mapping_type: MappingType = MappingType.UNEVEN
     workers: PositiveInt = 1
@@ -74,9 +80,20 @@ class LomaStage(Frozen, Stage[SpatialProblem, Iterator[MappingBatch]], frozen=Tr
     def __call__(self, spatial: SpatialProblem, /) -> Iterator[MappingBatch]:
         return loma(spatial, self.lpf_limit, self.mapping_type, self.workers)
 
-    def order_count(self, spatial: SpatialProblem) -> int:
-        """The number of orders that the stage tries, feasible or not."""
-        return loma_order_count(spatial, self.lpf_limit)
+    def evaluated(self) -> Evaluated:
+        """Every order with its evaluation."""
+        return self >> each(CostModelStage(), self.workers)
+
+    def ranked(self, rank: Rank, run: Callable[[LomaStage], Evaluated]) -> Evaluated:
+        """LOMA with all limits, unless spatial mappings are chosen as in the reference."""
+        return run(self) if rank is Rank.UTILIZATION else LomaLimitsStage(self, run)
+
+    def order_count(self, spatial: SpatialProblem, rank: Rank) -> int:
+        """The number of orders that are tried, feasible or not."""
+        if rank is Rank.UTILIZATION:
+            return loma_order_count(spatial, self.lpf_limit)
+        limits = loma_limits(spatial, self.lpf_limit)
+        return sum(loma_order_count(spatial, limit) for limit in limits)
 
 
 class CostModelStage(Frozen, Stage[MappingBatch, EvaluationBatch], frozen=True):
@@ -84,3 +101,25 @@ class CostModelStage(Frozen, Stage[MappingBatch, EvaluationBatch], frozen=True):
 
     def __call__(self, mappings: MappingBatch, /) -> EvaluationBatch:
         return evaluate_batch(mappings)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LomaLimitsStage(Stage[SpatialProblem, Iterator[EvaluationBatch]]):
+    """LOMA with the limit of ``search``, and with every lower limit that has other loop factors.
+
+    LOMA fills each memory as far as it goes. Finer factors fill it further, so that it may not
+    double-buffer any longer: more factors alone can cost cycles. With those of lower limits they
+    never do. ``run`` makes the stage of one limit, which may record and recall its search.
+    """
+
+    search: LomaStage
+    run: Callable[[LomaStage], Evaluated]
+
+    def __call__(self, spatial: SpatialProblem, /) -> Iterator[EvaluationBatch]:
+        for limit in loma_limits(spatial, self.search.lpf_limit):
+            yield from self.run(copy_with(self.search, {"lpf_limit": limit}))(spatial)
+
+    def inner_stages(self) -> tuple[Stage[Never, object], ...]:
+        """The search with the highest limit."""
+        return (self.run(self.search),)

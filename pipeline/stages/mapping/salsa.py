@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
-from nestmap.model import EvaluationBatch, Frozen, MappingType, Objective, SpatialProblem
+from nestmap.model import EvaluationBatch, MappingType, Objective, SpatialProblem
+from nestmap.model.base import copy_with
 from nestmap.model.units import Cooling, PositiveCount, Seed, Temperature
 from nestmap.pipeline.stage_graph import Stage
+from nestmap.pipeline.stages.mapping.temporal_search import Evaluated, Rank, TemporalSearch
 from nestmap.search.temporal.salsa import Annealing, salsa, salsa_order_count
 
 _USUAL = Annealing()
 
 
-class SalsaStage(Frozen, Stage[SpatialProblem, Iterator[EvaluationBatch]], frozen=True):
+class SalsaStage(TemporalSearch, Stage[SpatialProblem, Iterator[EvaluationBatch]], frozen=True):
     """Simulated annealing over the orders of all prime factors; yields every visited order.
 
     There are ``chains`` chains of ``iterations`` orders each, on ``workers`` threads. The
@@ -27,6 +30,8 @@ class SalsaStage(Frozen, Stage[SpatialProblem, Iterator[EvaluationBatch]], froze
         InputError: where the user's temporal ordering cannot be satisfied.
     """
 
+    name: ClassVar[str] = "salsa"
+
     objective: Objective = Objective.LATENCY
     chains: PositiveCount = _USUAL.chains
     iterations: PositiveCount = _USUAL.iterations
@@ -39,9 +44,23 @@ class SalsaStage(Frozen, Stage[SpatialProblem, Iterator[EvaluationBatch]], froze
     def __call__(self, spatial: SpatialProblem, /) -> Iterator[EvaluationBatch]:
         return salsa(spatial, self.objective, self.annealing, self.mapping_type, self.workers)
 
-    def order_count(self, spatial: SpatialProblem) -> int:
+    def evaluated(self) -> Evaluated:
+        """The search itself, which evaluates each order that it visits."""
+        return self
+
+    def minimizing(self, objective: Objective) -> SalsaStage:
+        """Annealing for an objective."""
+        return copy_with(self, {"objective": objective})
+
+    def order_count(self, spatial: SpatialProblem, rank: Rank) -> int:
         """The number of orders that the stage visits, feasible or not."""
+        del rank
         return salsa_order_count(spatial, self.annealing)
+
+    @property
+    def known_seed(self) -> int:
+        """The seed of the chains."""
+        return self.seed
 
     @property
     def annealing(self) -> Annealing:

@@ -13,9 +13,9 @@ from nestmap.model import MappingType, Objective
 from nestmap.model.multicore.schedule import CandidateRule
 from nestmap.pipeline.cli.options.common import DEFAULT_STORE
 from nestmap.pipeline.explore.options import MappingTypeName, ObjectiveName, RankName
-from nestmap.pipeline.explore.plan import Rank
 from nestmap.pipeline.multicore.options import EngineName, RuleName
 from nestmap.pipeline.multicore.plan import Engine
+from nestmap.pipeline.stages.mapping.temporal_search import Rank
 from nestmap.store import DEFAULT_PATH
 from tests.pipeline.cli.inputs import run, run_process
 

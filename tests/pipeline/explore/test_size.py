@@ -25,6 +25,7 @@ from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.explore.size import ROW_BYTES, ExplorationSize, LayerSize, exploration_size
 from nestmap.pipeline.stages import LomaStage, SalsaStage
+from nestmap.pipeline.stages.mapping.temporal_search import Rank
 from nestmap.store import Store
 from tests.loma import LOMA_PLAN
 from tests.pipeline.networks import FIRST, MACHINE, PROBLEM, SECOND, constrained
@@ -93,11 +94,11 @@ def test_searches_of_any_problem_try_as_many_as_they_say(spatial: SpatialProblem
     for stage in (LomaStage(), LomaStage(lpf_limit=3)):
         batches = list(stage(spatial))
         failed = [x.count for batch in batches for x in batch.statistics.infeasible]
-        assert stage.order_count(spatial) == sum(map(len, batches)) + sum(failed)
+        assert stage.order_count(spatial, Rank.UTILIZATION) == sum(map(len, batches)) + sum(failed)
     for annealing in (SalsaStage(), SalsaStage(chains=2, iterations=3)):
         evaluated = list(annealing(spatial))
         failed = [x.count for batch in evaluated for x in batch.statistics.infeasible]
-        assert annealing.order_count(spatial) == sum(map(len, evaluated)) + sum(failed)
+        assert annealing.order_count(spatial, Rank.BOUND) == sum(map(len, evaluated)) + sum(failed)
 
 
 def test_a_repeated_layer_counts_once() -> None:

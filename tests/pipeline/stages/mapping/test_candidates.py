@@ -22,7 +22,7 @@ from nestmap.model.base import copy_with
 from nestmap.pipeline import each
 from nestmap.pipeline.explore.api import explore_network
 from nestmap.pipeline.explore.options import SearchOptions
-from nestmap.pipeline.explore.plan import Rank, SearchPlan
+from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.stages import (
     CostModelStage,
     LomaStage,
@@ -31,6 +31,7 @@ from nestmap.pipeline.stages import (
     SpatialMappingGeneratorStage,
     minimal,
 )
+from nestmap.pipeline.stages.mapping.temporal_search import Rank
 from nestmap.search.spatial.lower_bounds import lower_bounds
 from tests.loma import LOMA_PLAN
 from tests.pipeline.networks import FIRST, MACHINE, PROBLEM, constrained

@@ -22,11 +22,12 @@ from nestmap.model import (
 )
 from nestmap.pipeline.explore.api import explore_network, read_network
 from nestmap.pipeline.explore.options import SearchOptions
-from nestmap.pipeline.explore.plan import Rank, SearchPlan, best_stage, candidates_stage
+from nestmap.pipeline.explore.plan import SearchPlan, best_stage, candidates_stage
 from nestmap.pipeline.explore.size import exploration_size
 from nestmap.pipeline.frontend.bundled import accelerator_names
 from nestmap.pipeline.frontend.read.accelerator import read_accelerator
 from nestmap.pipeline.stages import AllSpatialMappingsStage, SpatialMappingGeneratorStage
+from nestmap.pipeline.stages.mapping.temporal_search import Rank
 from nestmap.search import spatial_mappings
 from nestmap.search.spatial.lower_bounds import lower_bounds
 from nestmap.search.temporal.loma import loma_limits

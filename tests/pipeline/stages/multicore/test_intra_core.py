@@ -45,7 +45,7 @@ from nestmap.model.multicore.split_options import HintLoop, SplitOptions
 from nestmap.model.workload.access import InputAccess, VectorNest
 from nestmap.model.workload.builders import conv2d, linear, network
 from nestmap.pipeline.explore.api import explore, read_network
-from nestmap.pipeline.explore.plan import Rank, candidates_stage
+from nestmap.pipeline.explore.plan import candidates_stage
 from nestmap.pipeline.explore.recorded_problem import recorded_problem
 from nestmap.pipeline.frontend.read.multicore import read_multicore
 from nestmap.pipeline.multicore.core_plan import core_cost_stage, core_search
@@ -55,6 +55,7 @@ from nestmap.pipeline.stages import (
     GenerateCNWorkloadHybridStage,
     SearchUnusedMemoryStage,
 )
+from nestmap.pipeline.stages.mapping.temporal_search import Rank
 from nestmap.pipeline.stages.multicore.dataflows import (
     CustomSpatialMappingGeneratorStage,
     DividingSpatialMappingStage,

@@ -1,0 +1,85 @@
+"""What plans, recording and reports ask of a search for temporal mappings."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from enum import StrEnum
+from typing import ClassVar, Self, TypeAlias
+
+from nestmap.model import EvaluationBatch, Frozen, Objective, SpatialProblem
+from nestmap.pipeline.stage_graph import Stage
+from nestmap.pipeline.stages.mapping.candidates import RankedCandidates
+
+
+class Rank(StrEnum):
+    """How spatial mappings are chosen.
+
+    ``utilization``: those that use most of the array, then those that unroll more different
+    dimensions, as in the reference. ``bound``: of all spatial mappings those with the lowest bound
+    of the objective, and always the simple and the bundled ones: see
+    :class:`~nestmap.pipeline.stages.mapping.promising.PromisingMappingsStage`. More spatial
+    mappings, or mixed ones, are then never worse, nor is LOMA with more loop factors: it also tries
+    all lower limits.
+    """
+
+    UTILIZATION = "utilization"
+    BOUND = "bound"
+
+
+Evaluated: TypeAlias = Stage[SpatialProblem, Iterator[EvaluationBatch]]
+"""Evaluates temporal mappings of a spatial mapping."""
+
+
+class TemporalSearch(Frozen, ABC, frozen=True):
+    """A search for the temporal mappings of a spatial mapping, with its options as fields.
+
+    ``name`` is that of the command line. ``default_rank`` is how the spatial mappings are chosen
+    unless a plan says otherwise. A search ``is_greedy`` if it tries one allocation to memories for
+    each order, and ``is_exhaustive`` if it searches all spatial mappings of a layer (:meth:`walk`).
+    """
+
+    name: ClassVar[str]
+    default_rank: ClassVar[Rank] = Rank.UTILIZATION
+    is_greedy: ClassVar[bool] = True
+    is_exhaustive: ClassVar[bool] = False
+
+    @abstractmethod
+    def evaluated(self) -> Evaluated:
+        """The search with the evaluation of each mapping."""
+
+    def minimizing(self, objective: Objective) -> Self:
+        """The search for the best mapping; unchanged if it tries the same ones for all."""
+        del objective
+        return self
+
+    def for_fronts(self, objective: Objective) -> Self:
+        """The search for Pareto fronts of energy and latency."""
+        return self.minimizing(objective)
+
+    def ranked(self, rank: Rank, run: Callable[[Self], Evaluated]) -> Evaluated:
+        """The search of a spatial mapping that was chosen by that rank, run by ``run``."""
+        del rank
+        return run(self)
+
+    def order_count(self, spatial: SpatialProblem, rank: Rank) -> int | None:
+        """The number of orders that :meth:`ranked` tries; ``None``: not known beforehand."""
+        del spatial, rank
+        return None
+
+    def walk(
+        self, run: Callable[[TemporalSearch], Evaluated]
+    ) -> Stage[Iterable[RankedCandidates], Iterator[EvaluationBatch]] | None:
+        """The search of all spatial mappings of a layer together, if it is exhaustive."""
+        del run
+        return None
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether a limit of time may cut it short, so that another run may find more."""
+        return False
+
+    @property
+    def known_seed(self) -> int | None:
+        """The seed that determines the result, if there is one."""
+        return None
