@@ -8,11 +8,14 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, is_dataclass, make_dataclass
 from enum import StrEnum
 from inspect import Parameter, signature
-from types import EllipsisType, GenericAlias, NoneType, UnionType
+from types import GenericAlias, NoneType, UnionType
 from typing import (
+    Annotated,
     Final,
     Literal,
+    NamedTuple,
     Protocol,
+    TypeGuard,
     TypeVar,
     Union,
     cast,
@@ -20,6 +23,7 @@ from typing import (
     get_args,
     get_origin,
     get_type_hints,
+    is_typeddict,
 )
 
 import typer
@@ -27,7 +31,7 @@ from typer._click import Context
 from typer.core import TyperArgument, TyperCommand, TyperOption
 
 from nestmap.pipeline.cli.error_handling import report_errors
-from nestmap.pipeline.util.option import Option
+from nestmap.pipeline.util.option import Group, Option
 
 # --- help of a command: its arguments by name, its options in groups ---
 
@@ -72,7 +76,7 @@ class GroupedCommand(TyperCommand):
 
 Record = TypeVar("Record")
 
-_ONLY_IN_PYTHON: Final = {NoneType, EllipsisType, StrEnum}
+_ONLY_IN_PYTHON: Final = {NoneType, StrEnum}
 """Types of fields that the command line does not offer."""
 
 
@@ -149,7 +153,7 @@ class _Parameter:
             return bool(self.default)
         if isinstance(self.kind, NumberOrName) and isinstance(self.default, int):
             return str(self.default)  # is read like an argument
-        return self.option.default if self.default in {None, ...} else self.default
+        return self.option.default if self.default is None else self.default
 
     def declared(self) -> tuple[str, object, object]:
         """The name, type and default with which Typer makes the parameter."""
@@ -189,18 +193,26 @@ class _Parameter:
     def value(self, given: object) -> object:
         """The value of the field for a value given on the command line."""
         if not self.has_several:
-            return ... if given is None and self.default is ... else given
+            return given
         items = cast("list[object] | None", given)
         return tuple(items) if items else self.default
 
 
-def _parameters(record: type) -> Iterator[_Parameter]:
+class _Nested(NamedTuple):
+    """A field that is a record of parameters, and the section of the help for them."""
+
+    name: str
+    kind: type
+    group: str | None
+
+
+def _parameters(record: type, group: str | None = None) -> Iterator[_Parameter]:
     """The fields of a record and of the records in it."""
-    for field in _fields(record):
+    for field in _fields(record, group):
         if isinstance(field, _Parameter):
             yield field
         else:
-            yield from _parameters(field[1])
+            yield from _parameters(field.kind, field.group)
 
 
 def _record(record: type[Record], values: Mapping[str, object]) -> Record:
@@ -211,29 +223,40 @@ def _record(record: type[Record], values: Mapping[str, object]) -> Record:
         if isinstance(field, _Parameter):
             arguments[field.name] = field.value(values[field.name])
         else:
-            name, nested = field
-            arguments[name] = _record(nested, values)
+            arguments[field.name] = _record(field.kind, values)
+    if is_typeddict(record):  # of which an option that is not given is no part
+        arguments = {name: x for name, x in arguments.items() if x is not None and x is not False}
     return make(**arguments)
 
 
-def _fields(record: type) -> Iterator[_Parameter | tuple[str, type]]:
-    """The fields of a record: parameters, and records by name."""
+def _fields(record: type, group: str | None = None) -> Iterator[_Parameter | _Nested]:
+    """The fields of a record: parameters, and other records."""
     hints: Mapping[str, object] = get_type_hints(record, include_extras=True)
-    for name, parameter in signature(record).parameters.items():
-        hint = hints[name]
-        if isinstance(hint, type) and is_dataclass(hint):
-            yield name, hint
+    group = group or getattr(record, "GROUP", None)
+    defaults: Mapping[str, object] = dict.fromkeys(hints)
+    if not is_typeddict(record):
+        defaults = {name: x.default for name, x in signature(record).parameters.items()}
+    for name, default in defaults.items():
+        kind, description = hints[name], None
+        if get_origin(kind) is Annotated:
+            kind, description = cast("tuple[object, object]", get_args(kind))
+        if _is_record(kind):
+            yield _Nested(name, kind, description.name if isinstance(description, Group) else None)
         else:
-            yield _parameter(parameter, hints[name], getattr(record, "GROUP", None))
+            yield _parameter(name, default, hints[name], group)
 
 
-def _parameter(parameter: Parameter, hint: object, group: str | None) -> _Parameter:
+def _is_record(kind: object) -> TypeGuard[type]:
+    return isinstance(kind, type) and (is_typeddict(kind) or is_dataclass(kind))
+
+
+def _parameter(name: str, default: object, hint: object, group: str | None) -> _Parameter:
     kind, option = cast("tuple[object, object]", get_args(hint))
     if not isinstance(option, Option):
-        raise TypeError(f"{parameter.name}: {option!r} is no Option")
+        raise TypeError(f"{name}: {option!r} is no Option")
     kind, has_several = _on_command_line(kind, option)
     group = option.group or group
-    return _Parameter(parameter.name, kind, has_several, parameter.default, option, group)
+    return _Parameter(name, kind, has_several, default, option, group)
 
 
 def _on_command_line(hint: object, option: Option) -> tuple[object, bool]:

@@ -15,14 +15,12 @@ from nestmap.pipeline.cli.options.sweep import (
     ResumeSweepOptions,
     SweepFileOptions,
     SweepOptions,
-    SweepSearchOptions,
 )
 from nestmap.pipeline.cli.output_checks import check_target
 from nestmap.pipeline.cli.printing import print_note
 from nestmap.pipeline.cli.split_arguments import HINTS, parse_split, rename_options
 from nestmap.pipeline.cli.sweep_front import show_front
 from nestmap.pipeline.explore.choices import member_by_name
-from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.multicore.options import AllocationOptions
 from nestmap.pipeline.multicore.plan import StreamPlan
 from nestmap.pipeline.render.text.query_result_file import Layout, layout_of, write_answer
@@ -179,8 +177,8 @@ def _going_on(name: str, store: Path) -> str:
 
 
 def _execution(options: SweepOptions) -> Execution:
-    files, search = options.files, options.search
-    return Execution(workers=search.workers, on=search.on, store=files.store, runs=files.runs)
+    files, workers = options.files, options.search.get("workers")
+    return Execution(workers=workers, on=options.on, store=files.store, runs=files.runs)
 
 
 def _job(options: SweepOptions) -> SweepJob:
@@ -188,7 +186,7 @@ def _job(options: SweepOptions) -> SweepJob:
     files, choice = options.files, options.choice
     method = sweep_method(
         located,
-        _search_options(options.search),
+        options.search,
         _stream_plan(located.space, options),
         static_energy=options.static_energy,
         store=files.store,
@@ -211,17 +209,6 @@ def _stream_plan(space: DesignSpace, options: SweepOptions) -> StreamPlan | None
     split = None if given == SplitArguments() else parse_split(given)
     with rename_options():
         return default_stream_plan(space, allocation, split)
-
-
-def _search_options(options: SweepSearchOptions) -> SearchOptions:
-    return SearchOptions(
-        objective=options.objective,
-        search=options.search,
-        time_limit=options.time_limit,
-        lpf_limit=... if options.lpf_limit is None else options.lpf_limit,
-        spatial_mappings=options.spatial_mappings,
-        workers=options.workers,
-    )
 
 
 def _checked_layout(space: str, files: SweepFileOptions) -> Layout | None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import EllipsisType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 from uuid import UUID
 
 from nestmap.costmodel.evaluate import evaluate as evaluate_mapping
@@ -19,7 +18,6 @@ from nestmap.model import (
     LayerConstraints,
     LayerResult,
     MappingProblem,
-    MappingType,
     NetworkEvaluation,
     NetworkFront,
     NetworkProblem,
@@ -33,11 +31,6 @@ from nestmap.model import (
 from nestmap.model.display import costs_text, view
 from nestmap.model.run_label import UNLABELED
 from nestmap.pipeline.explore.options import (
-    EveryName,
-    MappingTypeName,
-    ObjectiveName,
-    RankName,
-    SearchName,
     SearchOptions,
 )
 from nestmap.pipeline.explore.plan import SearchPlan, exploration_pipeline, front_pipeline
@@ -48,7 +41,6 @@ from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.render.notebook.network import front_html, network_html
 from nestmap.pipeline.stages.mapping.constraint_checks import check_constraints, with_suited_mapping
 from nestmap.pipeline.stages.mapping.observe import Observer
-from nestmap.pipeline.stages.mapping.temporal_search import Rank
 
 if TYPE_CHECKING:
     from nestmap.pipeline.frontend.given import GivenAccelerator, GivenMapping, GivenWorkload
@@ -129,33 +121,20 @@ def front_exploration_html(found: FrontExploration) -> str:
     )
 
 
-def explore(  # noqa: D417, PLR0913 (SearchOptions describes the options of the search)
+def explore(  # noqa: PLR0913 (keywords of the single entry point)
     workload: GivenWorkload,
     accelerator: GivenAccelerator,
     mapping: GivenMapping | None = None,
     *,
     dims: Mapping[str, int] | None = None,
     plan: SearchPlan | None = None,
-    objective: Objective | ObjectiveName | None = None,
-    search: SearchName | None = None,
-    lpf_limit: int | EllipsisType | None = ...,
-    mapping_type: MappingType | MappingTypeName | None = None,
-    time_limit: float | None = None,
-    spatial_mappings: int | EveryName | None = None,
-    mixed: bool | None = None,
-    rank: Rank | RankName | None = None,
-    pad: float | None = None,
-    keep_on_chip: bool | None = None,
-    prune: bool | None = None,
-    count_vector: bool | None = None,
-    seed: int | None = None,
-    workers: int | None = None,
     static_energy: bool = False,
     store: Store | Path | str | None = None,
     name: str | None = None,
     tags: Sequence[str] = (),
     recording: Recording | None = None,
     progress: Progress | None = None,
+    **options: Unpack[SearchOptions],
 ) -> Exploration:
     """Finds the best mapping of every layer of a network.
 
@@ -168,8 +147,7 @@ def explore(  # noqa: D417, PLR0913 (SearchOptions describes the options of the 
             bundled under the accelerator's name, if there is one, for the layers that have all the
             dimensions it unrolls; the other layers are unconstrained.
         dims: sizes of the dimensions that the network leaves open: ``{"batch": 1}``.
-        plan: how to search. The options from ``objective`` to ``workers``, described in
-            :class:`~nestmap.pipeline.explore.options.SearchOptions`, override it if given.
+        plan: how to search.
         static_energy: whether energies include the leakage of memories and array.
         store: where every evaluation is recorded: a store, or a DuckDB file (created if missing).
             Results that it holds already are not computed again.
@@ -177,28 +155,14 @@ def explore(  # noqa: D417, PLR0913 (SearchOptions describes the options of the 
         tags: tags of the run in the store.
         recording: which evaluations are recorded, and whether to compute everything again.
         progress: receives progress updates.
+        options: override the plan, for example ``objective="energy"``; see
+            :class:`~nestmap.pipeline.explore.options.SearchOptions`.
 
     Raises:
         InputError: where an argument is invalid.
         InfeasibleError: where no layer has a mapping that fits.
         StoreError: where the store cannot be written.
     """
-    options = SearchOptions(
-        objective=objective,
-        search=search,
-        lpf_limit=lpf_limit,
-        mapping_type=mapping_type,
-        time_limit=time_limit,
-        spatial_mappings=spatial_mappings,
-        mixed=mixed,
-        rank=rank,
-        pad=pad,
-        keep_on_chip=keep_on_chip,
-        prune=prune,
-        count_vector=count_vector,
-        seed=seed,
-        workers=workers,
-    )
     chosen = SearchPlan.of(options) if plan is None else plan.with_options(options)
     network = read_network(
         workload, accelerator, mapping, dims=dims, store=store, static_energy=static_energy

@@ -57,7 +57,7 @@ def given(options: Mapping[str, object]) -> dict[str, object]:
 
 def chosen_search(search: Search, options: SearchOptions) -> Search:
     """The search of the kind that the options name, with the options that apply to it."""
-    name = options.search or _implied(search, options)
+    name = options.get("search") or _implied(search, options)
     if name not in _SEARCHES:  # from code that is not type-checked
         raise InputError("search", repr(name), "exact, loma or salsa")
     kind = _SEARCHES[name]
@@ -65,20 +65,20 @@ def chosen_search(search: Search, options: SearchOptions) -> Search:
     base = search if search.name == name else copy_with(kind(), inherited)
     asked = given(
         {
-            "mapping_type": named(MappingType, options.mapping_type, "mapping_type"),
-            "workers": options.workers,
-            "time_limit": options.time_limit,
-            "seed": options.seed,
+            "mapping_type": named(MappingType, options.get("mapping_type"), "mapping_type"),
+            "workers": options.get("workers"),
+            "time_limit": options.get("time_limit"),
+            "seed": options.get("seed"),
         }
     )
-    if options.lpf_limit is not ...:
-        asked["lpf_limit"] = options.lpf_limit
+    if "lpf_limit" in options:
+        asked["lpf_limit"] = options["lpf_limit"]
     return copy_with(base, {x: value for x, value in asked.items() if x in kind.model_fields})
 
 
 def _implied(search: Search, options: SearchOptions) -> str:
     """The search that is meant where none is named: only LOMA has a limit of loop factors."""
-    is_limited = options.lpf_limit is not ... and search.is_exhaustive
+    is_limited = "lpf_limit" in options and search.is_exhaustive
     return LomaStage.name if is_limited else search.name
 
 
@@ -86,18 +86,18 @@ def chosen_spatial(
     present: SpatialMappings | None, options: SearchOptions, search: Search
 ) -> SpatialMappings | None:
     """The spatial mappings that the options ask for; with ``mixed`` alone, the usual number."""
-    wanted, is_exact = options.spatial_mappings, search.is_exhaustive
+    wanted, mixed = options.get("spatial_mappings"), options.get("mixed")
     if wanted == "all":
-        if not is_exact:
+        if not search.is_exhaustive:
             found = f"all with search {search.name}"
             raise InputError("spatial_mappings", found, "a number, or search exact")
         return AllSpatialMappingsStage()
-    generator = given({"max_mappings": wanted, "mixed": options.mixed})
+    generator = given({"max_mappings": wanted, "mixed": mixed})
     if isinstance(present, SpatialMappingGeneratorStage):
         return copy_with(present, generator)
-    if wanted is not None or options.mixed:
+    if wanted is not None or mixed:
         return copy_with(SpatialMappingGeneratorStage(), generator)
-    return present if is_exact else None
+    return present if search.is_exhaustive else None
 
 
 def chosen_locality(

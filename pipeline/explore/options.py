@@ -3,12 +3,16 @@
 Nothing heavy is imported here, so that ``nestmap explore --help`` is fast.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
-from types import EllipsisType
-from typing import Annotated, ClassVar, Literal, final
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 from nestmap.pipeline.util.option import Option
+
+if TYPE_CHECKING:
+    from nestmap.model import MappingType, Objective
+    from nestmap.pipeline.stages.mapping.temporal_search import Rank
+else:  # which are slow to import, and no options of the command line
+    MappingType = Objective = Rank = StrEnum
 
 ObjectiveName = Literal["latency", "energy", "edp"]
 SearchName = Literal["exact", "loma", "salsa"]
@@ -17,32 +21,17 @@ MappingTypeName = Literal["uneven", "even"]
 RankName = Literal["utilization", "bound"]
 
 
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchOptions:
-    """The commonly changed options of a search; None leaves an option unchanged.
+class DesignOptions(TypedDict, total=False):
+    """The options that searches and sweeps over designs have; see :class:`SearchOptions`."""
 
-    An enumerated option is given by name or as a member of its enumeration
-    (:class:`~nestmap.model.Objective`, :class:`~nestmap.model.MappingType`,
-    :class:`~nestmap.pipeline.stages.mapping.temporal_search.Rank`). For ``lpf_limit``, ``...``
-    leaves the limit unchanged, and None means that LOMA permutes all prime factors; a limit without
-    a ``search`` chooses LOMA, unless the plan has SALSA.
-    """
-
-    GROUP: ClassVar[str] = "Search"
-
-    objective: Annotated[
-        ObjectiveName | StrEnum | None,
-        Option(help="Objective to minimize for each layer.", default="latency"),
-    ] = None
     search: Annotated[
         SearchName | None,
         Option(
             help="How to search for temporal mappings: the optimum of all orders and allocations, "
-            "proven (exact, the default); every order of at most --lpf-limit loop factors, as in "
-            "ZigZag (loma); or annealing of the order of all prime factors (salsa).",
+            "proven (exact, the default on one core); every order of at most --lpf-limit loop "
+            "factors, as in ZigZag (loma); or annealing of the order of all prime factors (salsa).",
         ),
-    ] = None
+    ]
     time_limit: Annotated[
         float | None,
         Option(
@@ -52,24 +41,16 @@ class SearchOptions:
             metavar="SECONDS",
             minimum=0,
         ),
-    ] = None
+    ]
     lpf_limit: Annotated[
-        int | EllipsisType | None,
+        int | None,
         Option(
             help="Split the loops of a layer into at most N factors (default: 6) and try every "
             "order of them: --search loma, unless another search is given.",
             metavar="N",
             minimum=1,
         ),
-    ] = ...
-    mapping_type: Annotated[
-        MappingTypeName | StrEnum | None,
-        Option(
-            help="Whether operands that share a memory may hold different loops there (uneven) "
-            "or not (even).",
-            default="uneven",
-        ),
-    ] = None
+    ]
     spatial_mappings: Annotated[
         int | EveryName | None,
         Option(
@@ -79,19 +60,73 @@ class SearchOptions:
             metavar="N|all",
             minimum=1,
         ),
-    ] = None
+    ]
+
+
+class DesignSearchOptions(DesignOptions, total=False):
+    """The options of the search of each design: keywords of ``nestmap.sweep``."""
+
+    objective: Annotated[
+        ObjectiveName | Objective | None,
+        Option(
+            help="Objective to minimize for each layer, or for the schedule of each network on "
+            "several cores. Default: the first objective of the space other than area (EDP if it "
+            "combines energy and latency), otherwise energy."
+        ),
+    ]
+    workers: Annotated[
+        int | None,
+        Option(
+            help="Designs that are explored at a time. Results do not depend on it. Default: one "
+            "per core.",
+            metavar="N",
+            minimum=1,
+        ),
+    ]
+
+
+class SearchOptions(DesignOptions, total=False):
+    """The commonly changed options of a search: keywords of ``nestmap.explore``.
+
+    An option that is not given, or None, stays as it is. Only for ``lpf_limit`` None has a meaning:
+    LOMA permutes all prime factors; a limit without a ``search`` chooses LOMA, unless the plan has
+    SALSA. An enumerated option is given by name or as a member of its enumeration
+    (:class:`~nestmap.model.Objective`, :class:`~nestmap.model.MappingType`,
+    :class:`~nestmap.pipeline.stages.mapping.temporal_search.Rank`).
+    """
+
+    objective: Annotated[
+        ObjectiveName | Objective | None,
+        Option(help="Objective to minimize for each layer.", default="latency"),
+    ]
+    workers: Annotated[
+        int | None,
+        Option(
+            help="Worker threads; results do not depend on their number. Default: one per core.",
+            metavar="N",
+            minimum=1,
+        ),
+    ]
+    mapping_type: Annotated[
+        MappingTypeName | MappingType | None,
+        Option(
+            help="Whether operands that share a memory may hold different loops there (uneven) "
+            "or not (even).",
+            default="uneven",
+        ),
+    ]
     mixed: Annotated[
         bool | None, Option(help="Let several loop dimensions share an array dimension.")
-    ] = None
+    ]
     rank: Annotated[
-        RankName | StrEnum | None,
+        RankName | Rank | None,
         Option(
             help="How to choose spatial mappings: by the bound of their cost, with the simple "
             "and the bundled ones always among them (bound), or by the share of the array in use, "
             "as in ZigZag (utilization). Default: utilization with --search loma or salsa and "
             "with --lpf-limit alone, else bound.",
         ),
-    ] = None
+    ]
     pad: Annotated[
         float | None,
         Option(
@@ -102,34 +137,26 @@ class SearchOptions:
             minimum=0,
             maximum=100,
         ),
-    ] = None
+    ]
     keep_on_chip: Annotated[
         bool | None,
         Option(help="Keep data between layers in the lowest memory that has room for it."),
-    ] = None
+    ]
     prune: Annotated[
         bool | None,
         Option(
             help="Skip spatial mappings that cannot beat the best mapping found so far: the same "
             "result in less time."
         ),
-    ] = None
+    ]
     count_vector: Annotated[
         bool | None,
         Option(
             help="Include vector operators (pooling, activations, normalizations, ...) in the "
             "totals."
         ),
-    ] = None
+    ]
     seed: Annotated[
         int | None,
         Option(help="Random seed for --search salsa.", metavar="N", minimum=0, default=0),
-    ] = None
-    workers: Annotated[
-        int | None,
-        Option(
-            help="Worker threads; results do not depend on their number. Default: one per core.",
-            metavar="N",
-            minimum=1,
-        ),
-    ] = None
+    ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from pydantic import ValidationError, model_validator
 
@@ -97,8 +96,9 @@ class SearchPlan(Frozen, frozen=True):
         Raises:
             InputError: where an option is invalid.
         """
-        workers = available_workers() if options.workers is None else options.workers
-        return cls().with_options(replace(options, workers=workers))
+        workers = options.get("workers")
+        threads = available_workers() if workers is None else workers
+        return cls().with_options({**options, "workers": threads})
 
     def with_options(self, options: SearchOptions) -> SearchPlan:
         """This plan, with the given options changed.
@@ -107,18 +107,18 @@ class SearchPlan(Frozen, frozen=True):
             InputError: where an option is invalid.
         """
         changes = {
-            "objective": named(Objective, options.objective, "objective"),
-            "prune": options.prune,
-            "count_vector": options.count_vector,
+            "objective": named(Objective, options.get("objective"), "objective"),
+            "prune": options.get("prune"),
+            "count_vector": options.get("count_vector"),
         }
         try:
             search = chosen_search(self.search, options)
             fixed = {
                 "search": search,
                 "spatial": chosen_spatial(self.spatial, options, search),
-                "padding": chosen_padding(self.padding, options.pad),
+                "padding": chosen_padding(self.padding, options.get("pad")),
                 "rank": _chosen_rank(self, options),
-                "locality": chosen_locality(self.locality, options.keep_on_chip),
+                "locality": chosen_locality(self.locality, options.get("keep_on_chip")),
             }
             return copy_with(self, given(changes) | fixed)
         except ValidationError as error:
@@ -169,13 +169,13 @@ def _chosen_rank(plan: SearchPlan, options: SearchOptions) -> Rank | None:
     A limit of loop factors without the name of a search does not ask for the way of the reference
     if the options ask for more spatial mappings than it tries by default.
     """
-    if options.rank is not None:
-        return named(Rank, options.rank, "rank")
-    if options.search is not None:
+    if options.get("rank") is not None:
+        return named(Rank, options.get("rank"), "rank")
+    if options.get("search") is not None:
         return None
-    usual, wanted = SpatialMappingGeneratorStage().max_mappings, options.spatial_mappings
-    asks_more = bool(options.mixed) or (isinstance(wanted, int) and wanted > usual)
-    is_implied = options.lpf_limit is not ... and plan.search.is_exhaustive
+    usual, wanted = SpatialMappingGeneratorStage().max_mappings, options.get("spatial_mappings")
+    asks_more = bool(options.get("mixed")) or (isinstance(wanted, int) and wanted > usual)
+    is_implied = "lpf_limit" in options and plan.search.is_exhaustive
     return Rank.BOUND if is_implied and asks_more else plan.rank
 
 

@@ -11,7 +11,6 @@ from nestmap.pipeline.explore.api import (
     run_exploration,
     run_front_exploration,
 )
-from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.explore.recording import read_plan, resume_run
 from nestmap.pipeline.explore.run import Job, Progress
@@ -49,4 +48,4 @@ def resume(
 def _job(run: UUID, info: RunInfo, workers: int | None) -> Job:
     plan = read_plan(SearchPlan, run, info.options)
     threads = available_workers() if workers is None else workers
-    return Job(info.network, plan.with_options(SearchOptions(workers=threads)), info.pareto)
+    return Job(info.network, plan.with_options({"workers": threads}), info.pareto)

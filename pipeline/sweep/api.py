@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import EllipsisType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
-from nestmap.model import Objective, Recording
+from nestmap.model import Recording
 from nestmap.pipeline.explore.choices import member_by_name
-from nestmap.pipeline.explore.options import EveryName, ObjectiveName, SearchName, SearchOptions
+from nestmap.pipeline.explore.options import DesignSearchOptions
 from nestmap.pipeline.sweep.choice.choice import choose_designs
 from nestmap.pipeline.sweep.methods.sweep_method import SweepPlan, sweep_method
 from nestmap.pipeline.sweep.options import ChoiceOptions, RunsName, Strategy, StrategyName
@@ -28,18 +27,13 @@ def sweep(  # noqa: PLR0913 (the single entry point; all but the space have defa
     designs: int | None = None,
     design_seed: int = 0,
     plan: SweepPlan | None = None,
-    objective: Objective | ObjectiveName | None = None,
-    search: SearchName | None = None,
-    lpf_limit: int | EllipsisType | None = ...,
-    time_limit: float | None = None,
-    spatial_mappings: int | EveryName | None = None,
-    workers: int | None = None,
     on: str | None = None,
     static_energy: bool = False,
     store: Store | Path | str | None = None,
     runs: RunsName = "front",
     recording: Recording | None = None,
     progress: SweepProgress | None = None,
+    **options: Unpack[DesignSearchOptions],
 ) -> SweepResult:
     """Explores networks on the designs of a space, and finds the Pareto front.
 
@@ -54,19 +48,7 @@ def sweep(  # noqa: PLR0913 (the single entry point; all but the space have defa
         designs: number of designs to explore (default: all).
         design_seed: determines which ones.
         plan: how to search the mappings of each design; if the base has several cores, a
-            :class:`~nestmap.pipeline.multicore.plan.StreamPlan`: how to schedule the networks. The
-            options from ``objective`` to ``spatial_mappings`` override it if given; see
-            :class:`~nestmap.pipeline.explore.options.SearchOptions`. With several cores, all but
-            ``objective`` are for the mappings on a core.
-        objective: what the mapping of each layer, or the schedule of each network, minimizes.
-            Default: that of the plan, otherwise the first objective of the space other than area
-            (EDP if it combines energy and latency), otherwise energy.
-        search: how to search temporal mappings.
-        lpf_limit: the largest number of loop factors, for LOMA.
-        time_limit: seconds after which the exact search of a layer ends. Designs that it has cut
-            short are explored again where the sweep is started again.
-        spatial_mappings: how many spatial mappings to try.
-        workers: designs that are explored at a time (``None``: one per core).
+            :class:`~nestmap.pipeline.multicore.plan.StreamPlan`: how to schedule the networks.
         on: ``local:N`` explores designs in N processes instead of threads. A script that asks for
             it has its code under ``if __name__ == "__main__":``, because each process imports it.
             The address of a Dask scheduler (``tcp://HOST:PORT``) or its scheduler file explores
@@ -82,6 +64,13 @@ def sweep(  # noqa: PLR0913 (the single entry point; all but the space have defa
         recording: which evaluations of these runs are recorded; by default the front of each
             search.
         progress: receives progress updates.
+        options: override the plan; see :class:`~nestmap.pipeline.explore.options.SearchOptions`.
+            ``objective`` is what the mapping of each layer, or the schedule of each network,
+            minimizes; by default that of the plan, otherwise the first objective of the space other
+            than area (EDP if it combines energy and latency), otherwise energy. With several cores
+            the other options are for the mappings on a core. ``workers`` are designs that are
+            explored at a time. Designs that a ``time_limit`` has cut short are explored again where
+            the sweep is started again.
 
     Raises:
         InputError: where an argument or the space is invalid, or no design meets the constraints.
@@ -89,17 +78,10 @@ def sweep(  # noqa: PLR0913 (the single entry point; all but the space have defa
     """
     located = located_space(space)
     chosen = member_by_name(Strategy, strategy, "strategy")
-    options = SearchOptions(
-        objective=objective,
-        search=search,
-        lpf_limit=lpf_limit,
-        time_limit=time_limit,
-        spatial_mappings=spatial_mappings,
-        workers=workers,
-    )
     method = sweep_method(located, options, plan, static_energy=static_energy, store=store)
     drawn = choose_designs(method.checked, chosen, designs, design_seed)
     asked = ChoiceOptions(strategy=chosen, designs=designs, design_seed=design_seed)
+    workers = options.get("workers")
     execution = Execution(workers=workers, on=on, store=store, runs=runs, recording=recording)
     return run_sweep(SweepJob(method, drawn, asked), execution, progress)
 

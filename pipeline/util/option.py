@@ -27,3 +27,11 @@ class Option:
     is_argument: bool = False
     group: str | None = None
     complete: Callable[[str], list[str]] | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The section of the help in which a record of options stands."""
+
+    name: str

@@ -14,7 +14,7 @@ import threading
 import traceback
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import sleep
 from typing import Final, final
@@ -46,7 +46,7 @@ from nestmap.store.connection import database
 from nestmap.store.record import commit_policy
 from nestmap.store.record.lifecycle import RunLifecycle
 from tests.costmodel.machines import machine, matmul, memory
-from tests.loma import LOMA
+from tests.loma import with_loma
 from tests.sweeps import STRESS
 
 CHUNK: Final = 100 if STRESS else 300
@@ -89,7 +89,7 @@ class Kind:
         """How it searches."""
         if self.search == "salsa":
             return SearchPlan.of(SearchOptions(search="salsa", workers=1, seed=3))
-        return SearchPlan.of(replace(LOMA, lpf_limit=7, workers=1))
+        return SearchPlan.of(with_loma(lpf_limit=7, workers=1))
 
 
 KINDS: Final = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -27,11 +26,11 @@ from nestmap.pipeline.stages import (
     WorkloadStage,
 )
 from nestmap.store import Store
-from tests.loma import LOMA
+from tests.loma import with_loma
 from tests.notebooks.shown import html_of, page_of, tables_of, text_of
 from tests.pipeline.render.text.read_explanation import figure
 
-PLAN = SearchPlan.of(replace(LOMA, lpf_limit=3))
+PLAN = SearchPlan.of(with_loma(lpf_limit=3))
 
 
 @cache

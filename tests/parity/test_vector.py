@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.api import explore_network, read_network
 from nestmap.pipeline.explore.plan import SearchPlan
-from tests.loma import LOMA
+from tests.loma import with_loma
 from tests.vectors import with_unit
 
 INPUTS = Path(str(files("zigzag") / "inputs"))
@@ -25,7 +24,7 @@ def test_a_vector_unit_changes_no_recorded_figure(lanes: int) -> None:
     parts = ("workload/alexnet.onnx", "hardware/tpu_like.yaml", "mapping/tpu_like.yaml")
     network = read_network(*(INPUTS / part for part in parts))
     machine = with_unit(network.accelerator, lanes=lanes, memory="sram_2MB")
-    plan = SearchPlan.of(replace(LOMA, lpf_limit=3, keep_on_chip=False))
+    plan = SearchPlan.of(with_loma(lpf_limit=3, keep_on_chip=False))
     found = explore_network(copy_with(network, {"accelerator": machine}), plan).total
     assert (found.energy, found.latency) == pytest.approx(RECORDED, rel=1e-9)
     assert found.vector

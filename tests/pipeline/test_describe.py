@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import networkx as nx
@@ -33,7 +33,7 @@ from nestmap.pipeline.stages import (
 from nestmap.pipeline.stages.io.parse import AcceleratorParserStage, WorkloadParserStage
 from nestmap.pipeline.stages.io.pickle import SimpleSaveStage
 from nestmap.pipeline.stages.multicore.layer_splitting import Fitting, SplitModel
-from tests.loma import LOMA, LOMA_PLAN
+from tests.loma import LOMA_PLAN, with_loma
 
 EVEN = LomaStage(lpf_limit=4, mapping_type=MappingType.EVEN)
 MAIN = exploration_pipeline(SearchPlan(objective=Objective.EDP, search=EVEN))
@@ -129,9 +129,7 @@ def test_a_front_is_one_over_all_spatial_mappings() -> None:
 
 def test_the_vector_stage_shows_whether_it_counts() -> None:
     for counted in (False, True):
-        *_, last = describe(
-            exploration_pipeline(SearchPlan.of(replace(LOMA, count_vector=counted)))
-        )
+        *_, last = describe(exploration_pipeline(SearchPlan.of(with_loma(count_vector=counted))))
         assert (last.name, json.loads(last.options)) == ("VectorStage", {"counted": counted})
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast, final
 
 import pytest
@@ -20,10 +20,10 @@ from nestmap.pipeline.frontend.read.accelerator import read_accelerator, with_st
 from nestmap.pipeline.frontend.read.mapping import read_mapping
 from nestmap.store import Parameter, Store
 from nestmap.store.read.relation import Row
-from tests.loma import LOMA
+from tests.loma import with_loma
 
 CONV: Layer = conv2d("conv", (1, 16, 14, 14), (32, 16, 3, 3), padding=1)
-PLAN = SearchPlan.of(replace(LOMA, lpf_limit=3, keep_on_chip=True))
+PLAN = SearchPlan.of(with_loma(lpf_limit=3, keep_on_chip=True))
 
 
 def with_leakage(machine: Accelerator) -> Accelerator:

@@ -23,7 +23,7 @@ from nestmap.pipeline.cli.options.common import (
 )
 from nestmap.pipeline.cli.options.sweep import ResumeSweepOptions
 from nestmap.pipeline.explore.options import SearchOptions
-from nestmap.pipeline.util.option import Option
+from nestmap.pipeline.util.option import Group, Option
 
 
 @final
@@ -67,7 +67,7 @@ class ExploreOptions:
     accelerator: Accelerator
     mapping: Mapping = None
     strict: Strict = False
-    search: SearchOptions
+    search: Annotated[SearchOptions, Group(SEARCH)]
     static_energy: StaticEnergy = False
     pareto: Annotated[
         bool,

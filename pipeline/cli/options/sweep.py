@@ -6,10 +6,10 @@ from typing import Annotated, ClassVar, Literal, final
 
 from nestmap.pipeline.cli.options.common import OUTPUT, SEARCH, StaticEnergy, Strict
 from nestmap.pipeline.cli.options.multicore import SplitArguments
-from nestmap.pipeline.explore.options import EveryName, ObjectiveName, SearchName
+from nestmap.pipeline.explore.options import DesignSearchOptions
 from nestmap.pipeline.multicore.options import AllocationOptions
 from nestmap.pipeline.sweep.options import ChoiceOptions, RunsName
-from nestmap.pipeline.util.option import Option
+from nestmap.pipeline.util.option import Group, Option
 
 On = Annotated[
     str | None,
@@ -18,6 +18,7 @@ On = Annotated[
         "machine (local:N), or on the workers of a Dask cluster, whose scheduler is "
         "tcp://HOST:PORT or has written FILE.json. Results do not depend on it.",
         metavar="PLACE",
+        group=SEARCH,
     ),
 ]
 
@@ -37,67 +38,6 @@ class ResumeSweepOptions:
             "all, one after the other, or of none."
         ),
     ] = None
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SweepSearchOptions:
-    """How the mappings of each design are searched."""
-
-    GROUP: ClassVar[str] = SEARCH
-
-    objective: Annotated[
-        ObjectiveName | None,
-        Option(
-            help="Objective to minimize for each layer, or for the schedule of each network on "
-            "several cores. Default: the first objective of the space other than area (EDP if it "
-            "combines energy and latency), otherwise energy."
-        ),
-    ] = None
-    search: Annotated[
-        SearchName | None,
-        Option(
-            help="How to search for temporal mappings, as in nestmap explore. Default: exact; on "
-            "several cores loma, as in nestmap stream."
-        ),
-    ] = None
-    time_limit: Annotated[
-        float | None,
-        Option(
-            help="Seconds after which the exact search of a layer ends, as in nestmap explore. "
-            "Default: no limit of time.",
-            metavar="SECONDS",
-            minimum=0,
-        ),
-    ] = None
-    lpf_limit: Annotated[
-        int | None,
-        Option(
-            help="Split the loops of a layer into at most N factors and try every order of them: "
-            "--search loma, unless another search is given.",
-            metavar="N",
-            minimum=1,
-        ),
-    ] = None
-    spatial_mappings: Annotated[
-        int | EveryName | None,
-        Option(
-            help="Try the N most promising spatial mappings of each layer, or all. Default: all "
-            "with --search exact, else 3.",
-            metavar="N|all",
-            minimum=1,
-        ),
-    ] = None
-    workers: Annotated[
-        int | None,
-        Option(
-            help="Designs that are explored at a time. Results do not depend on it. Default: one "
-            "per core.",
-            metavar="N",
-            minimum=1,
-        ),
-    ] = None
-    on: On = None
 
 
 @final
@@ -173,7 +113,8 @@ class SweepOptions:
     ]
     strict: Strict = False
     choice: ChoiceOptions
-    search: SweepSearchOptions
+    search: Annotated[DesignSearchOptions, Group(SEARCH)]
+    on: On = None
     split: SplitArguments
     allocation: AllocationOptions
     static_energy: StaticEnergy = False

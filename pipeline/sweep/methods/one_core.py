@@ -28,7 +28,6 @@ from nestmap.model.design_space.space import WeightedNetwork
 from nestmap.model.multicore.core_constraints import CoreMapping
 from nestmap.pipeline.explore.api import explore_network
 from nestmap.pipeline.explore.keys import key_of
-from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan, exploration_pipeline
 from nestmap.pipeline.sweep.explore_designs import ExploreDesigns
 from nestmap.pipeline.sweep.methods.design_explorer import DesignExplorer, Outcome, check_wanted
@@ -142,7 +141,7 @@ class OneCore:
 
     def on_one_thread(self) -> OneCore:
         """The same with one thread for each design."""
-        return replace(self, plan=self.plan.with_options(SearchOptions(workers=1)))
+        return replace(self, plan=self.plan.with_options({"workers": 1}))
 
     def without_store(self) -> OneCore:
         """The same for another process, which cannot share the store."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from nestmap.model import InputError, Objective
 from nestmap.model.base import copy_with
@@ -11,8 +11,8 @@ from nestmap.model.design_space.objective import SweepObjective, expression_of
 from nestmap.model.design_space.space import DesignSpace
 from nestmap.model.multicore.population import AllocationObjective
 from nestmap.model.multicore.split_options import SplitOptions
-from nestmap.pipeline.explore.choices import member_by_name
-from nestmap.pipeline.explore.options import SearchOptions
+from nestmap.pipeline.explore.choices import named
+from nestmap.pipeline.explore.options import DesignSearchOptions, SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.frontend.yaml.design_space import LocatedSpace
 from nestmap.pipeline.multicore.options import AllocationOptions, StreamOptions
@@ -33,7 +33,7 @@ SweepPlan: TypeAlias = SearchPlan | StreamPlan
 
 def sweep_method(
     located: LocatedSpace,
-    options: SearchOptions,
+    options: DesignSearchOptions,
     plan: SweepPlan | None = None,
     *,
     static_energy: bool = False,
@@ -67,7 +67,7 @@ def sweep_method(
 
 
 def plan_of_sweep(
-    space: DesignSpace, options: SearchOptions, plan: SearchPlan | None = None
+    space: DesignSpace, options: DesignSearchOptions, plan: SearchPlan | None = None
 ) -> SearchPlan:
     """The plan of a sweep: as given, or for the first objective that mappings decide.
 
@@ -75,10 +75,10 @@ def plan_of_sweep(
         InputError: where an option is invalid.
     """
     if plan is not None:
-        return plan.with_options(options)
+        return plan.with_options(_search_options(options))
     first = next(iter(_decided(space)), Objective.ENERGY)
-    made = SearchPlan.of(options)
-    return made if options.objective is not None else copy_with(made, {"objective": first})
+    made = SearchPlan.of(_search_options(options))
+    return made if options.get("objective") is not None else copy_with(made, {"objective": first})
 
 
 def default_stream_plan(
@@ -99,7 +99,7 @@ def default_stream_plan(
 
 
 def stream_plan_of_sweep(
-    space: DesignSpace, options: SearchOptions, plan: StreamPlan | None = None
+    space: DesignSpace, options: DesignSearchOptions, plan: StreamPlan | None = None
 ) -> StreamPlan:
     """The plan of the schedules of a sweep: as given, or the default one.
 
@@ -110,20 +110,19 @@ def stream_plan_of_sweep(
         InputError: where an option is invalid.
     """
     chosen = default_stream_plan(space) if plan is None else plan
-    if options.objective is not None:
-        first = member_by_name(Objective, options.objective, "objective").value
-        others = [x.value for x in chosen.genetic.objectives if x.value != first]
-        chosen = _for_objectives(chosen, [first, *others])
-    core = chosen.core.with_options(
-        SearchOptions(
-            search=options.search,
-            lpf_limit=options.lpf_limit,
-            time_limit=options.time_limit,
-            spatial_mappings=options.spatial_mappings,
-            workers=1,
-        )
-    )
+    first = named(Objective, options.get("objective"), "objective")
+    if first is not None:
+        others = [x.value for x in chosen.genetic.objectives if x.value != first.value]
+        chosen = _for_objectives(chosen, [first.value, *others])
+    of_core = _search_options(options)
+    of_core.pop("objective", None)
+    core = chosen.core.with_options({**of_core, "workers": 1})
     return copy_with(chosen, {"core": core})
+
+
+def _search_options(options: DesignSearchOptions) -> SearchOptions:
+    """The options as those of a search, which has more."""
+    return cast("SearchOptions", dict(options))
 
 
 def _for_objectives(plan: StreamPlan, names: list[str]) -> StreamPlan:

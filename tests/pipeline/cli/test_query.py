@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,7 +14,7 @@ import pytest
 from nestmap.pipeline.explore.api import explore_network
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.store import Store
-from tests.loma import LOMA
+from tests.loma import with_loma
 from tests.pipeline.cli.inputs import run
 from tests.pipeline.networks import PROBLEM
 from tests.store.builders import NASTY, info
@@ -86,7 +85,7 @@ def _explored(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[str
     """A store with two runs, and these, the older one first."""
     path = tmp_path_factory.mktemp("explored") / "nestmap.duckdb"
     first, second = (
-        explore_network(PROBLEM, SearchPlan.of(replace(LOMA, objective=objective)), store=path).run
+        explore_network(PROBLEM, SearchPlan.of(with_loma(objective=objective)), store=path).run
         for objective in ("latency", "energy")
     )
     return path, (str(first), str(second))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from nestmap.pipeline.render.text.front import front_table
 from nestmap.pipeline.render.text.network import totals
 from nestmap.pipeline.stages import LomaStage, SalsaStage
 from nestmap.store import RunStatus, Store
-from tests.loma import LOMA
+from tests.loma import LOMA, with_loma
 from tests.pipeline.cli.inputs import Ended, Inputs, run, run_process
 
 # What stands on the command line after the options of :func:`command`, and the plan for it.
@@ -44,7 +43,7 @@ OPTIONS = {
         ("--mixed", "--spatial-mappings", "99"),
         SearchPlan.of(SearchOptions(search="loma", mixed=True, spatial_mappings=99)),
     ),
-    "kept on chip": (("--keep-on-chip",), SearchPlan.of(replace(LOMA, keep_on_chip=True))),
+    "kept on chip": (("--keep-on-chip",), SearchPlan.of(with_loma(keep_on_chip=True))),
     "pruned": (
         ("--prune", "--spatial-mappings", "99"),
         SearchPlan.of(SearchOptions(search="loma", prune=True, spatial_mappings=99)),
@@ -55,9 +54,9 @@ OPTIONS = {
             SearchOptions(search="loma", rank="bound", spatial_mappings=1, objective="energy")
         ),
     ),
-    "padded": (("--pad", "34"), SearchPlan.of(replace(LOMA, pad=34))),
-    "one worker": (("--workers", "1"), SearchPlan.of(replace(LOMA, workers=1))),
-    "five workers": (("--workers", "5"), SearchPlan.of(replace(LOMA, workers=5))),
+    "padded": (("--pad", "34"), SearchPlan.of(with_loma(pad=34))),
+    "one worker": (("--workers", "1"), SearchPlan.of(with_loma(workers=1))),
+    "five workers": (("--workers", "5"), SearchPlan.of(with_loma(workers=5))),
     "all of it": (
         (
             *("--search", "salsa", "--spatial-mappings", "9", "--mixed", "--keep-on-chip"),
@@ -254,7 +253,7 @@ def test_a_front_saves_the_best_for_the_objective(inputs: Inputs) -> None:
     options = ("--pareto", "--objective", "energy", "--no-store")
     assert run(*command(inputs, *options, "--save-mapping", "found.yaml")).code == 0
     assert replayed(inputs, "--mapping-file", "found.yaml", "--json", "again.json").code == 0
-    best = explored(inputs, SearchPlan.of(replace(LOMA, objective="energy")))
+    best = explored(inputs, SearchPlan.of(with_loma(objective="energy")))
     assert loaded("again.json")["total"]["energy"] == best.energy
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,13 +18,13 @@ from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.store import RunStatus, Store
 from tests.costmodel.machines import machine, memory
-from tests.loma import LOMA, LOMA_PLAN
+from tests.loma import LOMA_PLAN, with_loma
 from tests.pipeline.networks import PROBLEM
 
 PLANS = {
     "loma": SearchPlan.of(SearchOptions(search="loma", spatial_mappings=8)),
     "salsa": SearchPlan.of(SearchOptions(search="salsa", spatial_mappings=8, mixed=True)),
-    "kept on chip": SearchPlan.of(replace(LOMA, keep_on_chip=True)),
+    "kept on chip": SearchPlan.of(with_loma(keep_on_chip=True)),
 }
 
 
@@ -59,10 +58,10 @@ def assert_front(layer: LayerFront) -> None:
 
 def test_a_bundled_network() -> None:
     network = read_network("light:alexnet", "tpu_like")
-    front = explore_front(network, SearchPlan.of(replace(LOMA, lpf_limit=4))).front
+    front = explore_front(network, SearchPlan.of(with_loma(lpf_limit=4))).front
     for objective in Objective:
         best = explore_network(
-            network, SearchPlan.of(replace(LOMA, lpf_limit=4, objective=objective))
+            network, SearchPlan.of(with_loma(lpf_limit=4, objective=objective))
         ).total
         found = front.best(objective)
         assert [objective.of(x.cme) for x in found.layers] == [
@@ -92,7 +91,7 @@ def test_the_store_gets_the_best_for_the_objective_and_all_evaluations(
 
 
 def test_a_front_comes_back_from_json() -> None:
-    found = explore_front(PROBLEM, SearchPlan.of(replace(LOMA, lpf_limit=2)))
+    found = explore_front(PROBLEM, SearchPlan.of(with_loma(lpf_limit=2)))
     assert FrontExploration.model_validate_json(found.model_dump_json()) == found
     assert (found.workload, found.accelerator) == ("net", "machine")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -28,7 +27,7 @@ from nestmap.pipeline.render.yaml.mapping import found_mapping, write_mapping
 from nestmap.store import Store
 from tests.bundled import bundled_network
 from tests.costmodel.machines import machine, memory
-from tests.loma import LOMA
+from tests.loma import with_loma
 
 # the buffer has room for what passes between the layers
 MACHINE = machine(
@@ -53,7 +52,7 @@ def dense(name: str, sizes: tuple[int, int], source: str | None = None) -> Layer
 
 FIRST, SECOND = dense("first", (8, 12)), dense("second", (6, 8), "first")
 NETWORK = NetworkProblem(workload=Workload.of(FIRST, SECOND, name="net"), accelerator=MACHINE)
-PLAN = SearchPlan.of(replace(LOMA, keep_on_chip=True, objective="energy"))
+PLAN = SearchPlan.of(with_loma(keep_on_chip=True, objective="energy"))
 
 
 def memories(accelerator: Accelerator) -> dict[str, tuple[str, ...]]:
@@ -161,6 +160,6 @@ def test_a_saved_mapping_says_itself_where_data_stays(tmp_path: Path) -> None:
     write_mapping(path, found)
     again = copy_with(NETWORK, {"constraints": parse_mapping(path)})
     for keep_on_chip in (False, True):
-        plan = SearchPlan.of(replace(LOMA, keep_on_chip=keep_on_chip, objective="energy"))
+        plan = SearchPlan.of(with_loma(keep_on_chip=keep_on_chip, objective="energy"))
         total = explore_network(again, plan).total
         assert [x.cme for x in total.layers] == [x.cme for x in found.layers]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
@@ -14,7 +13,7 @@ from nestmap.pipeline.explore.api import explore_front, explore_network
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan, exploration_pipeline, front_pipeline
 from nestmap.store import Store
-from tests.loma import LOMA
+from tests.loma import with_loma
 from tests.pipeline.stage_calls import RecordedStages, stored_names, watch_stages
 from tests.pipeline.stages.kinds import LARGE, salsa
 
@@ -29,12 +28,12 @@ PLANS: Final = {
     "mixed": SearchPlan.of(
         SearchOptions(search="loma", lpf_limit=4, spatial_mappings=2, mixed=True)
     ),
-    "keep on chip": SearchPlan.of(replace(LOMA, lpf_limit=5, keep_on_chip=True)),
-    "energy": SearchPlan.of(replace(LOMA, lpf_limit=5, objective="energy", count_vector=True)),
+    "keep on chip": SearchPlan.of(with_loma(lpf_limit=5, keep_on_chip=True)),
+    "energy": SearchPlan.of(with_loma(lpf_limit=5, objective="energy", count_vector=True)),
     "exact": SearchPlan.of(SearchOptions()),
     "exact of few": SearchPlan.of(SearchOptions(spatial_mappings=2, objective="energy")),
     "exact and padded": SearchPlan.of(SearchOptions(spatial_mappings=2, pad=10)),
-    "workers": SearchPlan.of(replace(LOMA, lpf_limit=5, workers=2)),
+    "workers": SearchPlan.of(with_loma(lpf_limit=5, workers=2)),
 }
 FRONTS: Final = {name: plan for name, plan in PLANS.items() if not plan.prune}
 

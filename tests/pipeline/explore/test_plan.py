@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, cast, final, get_args
 
 import pytest
@@ -41,7 +41,7 @@ from nestmap.search.parallel import available_workers
 from nestmap.store import Store
 from tests.bundled import bundled_network
 from tests.costmodel.machines import machine, matmul, memory
-from tests.loma import LOMA
+from tests.loma import with_loma
 from tests.pipeline.networks import PROBLEM
 from tests.properties.variants import examples
 from tests.strategies import mapping_problems
@@ -248,12 +248,12 @@ def test_options_change_only_what_is_given() -> None:
             "prune": False,
         },
     )
-    other = plan.with_options(replace(LOMA, lpf_limit=None)).search
+    other = plan.with_options(with_loma(lpf_limit=None)).search
     assert other == LomaStage(lpf_limit=None, mapping_type=MappingType.EVEN)
 
 
 def test_data_is_kept_on_chip_as_asked() -> None:
-    kept = SearchPlan.of(replace(LOMA, keep_on_chip=True))
+    kept = SearchPlan.of(with_loma(keep_on_chip=True))
     assert kept.locality is not None
     assert kept.with_options(SearchOptions()) == kept
     assert kept.with_options(SearchOptions(keep_on_chip=False)).locality is None
@@ -306,9 +306,9 @@ def test_a_time_limit_is_positive() -> None:
 @pytest.mark.parametrize(
     ("planned", "found"),
     [
-        (lambda: SearchPlan.of(replace(LOMA, workers=0)), "0 as workers"),
-        (lambda: SearchPlan.of(replace(LOMA, workers=-1)), "-1 as workers"),
-        (lambda: SearchPlan.of(replace(LOMA, lpf_limit=0)), "0 as lpf_limit"),
+        (lambda: SearchPlan.of(with_loma(workers=0)), "0 as workers"),
+        (lambda: SearchPlan.of(with_loma(workers=-1)), "-1 as workers"),
+        (lambda: SearchPlan.of(with_loma(lpf_limit=0)), "0 as lpf_limit"),
         (
             lambda: SearchPlan.of(SearchOptions(search="loma", spatial_mappings=0)),
             "0 as max_mappings",

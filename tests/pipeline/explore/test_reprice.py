@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 import pytest
@@ -40,7 +39,7 @@ from nestmap.search import best_of, loma
 from nestmap.search.spatial.weight_diagonal import weight_diagonal
 from tests.bundled import bundled_network
 from tests.costmodel.machines import convolution, machine, mapped, matmul, memory
-from tests.loma import LOMA, LOMA_PLAN
+from tests.loma import LOMA_PLAN, with_loma
 from tests.search.cells import array_of_cells
 from tests.zeros import bitmask, run_length
 
@@ -92,9 +91,7 @@ NETWORK: Final = NetworkProblem(
 @pytest.fixture(scope="module")
 def found() -> NetworkEvaluation:
     """Two layers, of which the second one repeats the first."""
-    return explore_network(
-        NETWORK, SearchPlan.of(replace(LOMA, objective="energy", lpf_limit=3))
-    ).total
+    return explore_network(NETWORK, SearchPlan.of(with_loma(objective="energy", lpf_limit=3))).total
 
 
 def other_prices(before: Accelerator) -> Accelerator:
@@ -182,7 +179,7 @@ def without_bounds(found: NetworkEvaluation) -> NetworkEvaluation:
 
 @pytest.mark.parametrize("objective", Objective)
 def test_only_the_bound_of_the_latency_holds_under_other_energies(objective: Objective) -> None:
-    found = explore_network(NETWORK, SearchPlan.of(replace(LOMA, objective=objective, lpf_limit=3)))
+    found = explore_network(NETWORK, SearchPlan.of(with_loma(objective=objective, lpf_limit=3)))
     for before, after in zip(
         found.total.layers,
         reprice_results(found.total, MACHINE, other_prices(MACHINE)).layers,
@@ -527,7 +524,7 @@ def test_another_mapping_may_be_better_under_other_energies(found: NetworkEvalua
     after = with_instance(MACHINE, 1, {"read_energy": 50.0, "write_energy": 50.0})
     network = copy_with(NETWORK, {"accelerator": after})
     searched = explore_network(
-        network, SearchPlan.of(replace(LOMA, objective="energy", lpf_limit=3))
+        network, SearchPlan.of(with_loma(objective="energy", lpf_limit=3))
     ).total
     assert searched.energy < reprice_results(found, MACHINE, after).energy
     assert compare_standing(Objective.ENERGY, MACHINE, after) is UNKNOWN

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -17,7 +16,7 @@ from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.store import Store
 from tests.costmodel.machines import matmul
-from tests.loma import LOMA
+from tests.loma import with_loma
 from tests.pipeline.networks import FIRST, MACHINE, NETWORK, PROBLEM, SECOND
 from tests.pipeline.stages.kinds import (
     COSTING,
@@ -145,7 +144,7 @@ def test_a_mapping_file_is_content_not_a_path(
 def test_another_objective_reuses_every_search(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plans = {x: SearchPlan.of(replace(LOMA, lpf_limit=4, objective=x)) for x in Objective}
+    plans = {x: SearchPlan.of(with_loma(lpf_limit=4, objective=x)) for x in Objective}
     alone = {x: explore_network(PROBLEM, plan).total for x, plan in plans.items()}
     assert len({total.energy for total in alone.values()}) > 1
     explore_network(PROBLEM, plans[Objective.EDP], store=store)
@@ -175,7 +174,7 @@ def test_a_layer_that_two_networks_share_is_searched_once(store: Store) -> None:
     first = NetworkProblem(
         workload=Workload.of(named(FIRST, "first"), SECOND, name="net"), accelerator=MACHINE
     )
-    plan, seen = (SearchPlan.of(replace(LOMA, lpf_limit=4)), Seen())
+    plan, seen = (SearchPlan.of(with_loma(lpf_limit=4)), Seen())
     explore_network(first, plan, store=store)
     total = explore_network(other, plan, store=store, progress=seen).total
     assert total == explore_network(other, plan).total
@@ -185,18 +184,18 @@ def test_a_layer_that_two_networks_share_is_searched_once(store: Store) -> None:
 
 CHANGES: Final[dict[str, tuple[SearchPlan, SearchPlan]]] = {
     "lpf_limit": (
-        SearchPlan.of(replace(LOMA, lpf_limit=4)),
-        SearchPlan.of(replace(LOMA, lpf_limit=3)),
+        SearchPlan.of(with_loma(lpf_limit=4)),
+        SearchPlan.of(with_loma(lpf_limit=3)),
     ),
     "no limit": (
-        SearchPlan.of(replace(LOMA, lpf_limit=4)),
-        SearchPlan.of(replace(LOMA, lpf_limit=None)),
+        SearchPlan.of(with_loma(lpf_limit=4)),
+        SearchPlan.of(with_loma(lpf_limit=None)),
     ),
     "even": (
-        SearchPlan.of(replace(LOMA, lpf_limit=4)),
-        SearchPlan.of(replace(LOMA, lpf_limit=4, mapping_type="even")),
+        SearchPlan.of(with_loma(lpf_limit=4)),
+        SearchPlan.of(with_loma(lpf_limit=4, mapping_type="even")),
     ),
-    "search": (SearchPlan.of(replace(LOMA, lpf_limit=4)), salsa()),
+    "search": (SearchPlan.of(with_loma(lpf_limit=4)), salsa()),
     "seed": (salsa(seed=3), salsa(seed=4)),
     "iterations": (salsa(), salsa(iterations=61)),
 }
@@ -216,21 +215,21 @@ def test_another_way_of_searching_searches_again(name: str, store: Store) -> Non
 def test_what_does_not_matter_to_a_search_does_not_search_again(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    explore_network(PROBLEM, SearchPlan.of(replace(LOMA, lpf_limit=4, workers=1)), store=store)
+    explore_network(PROBLEM, SearchPlan.of(with_loma(lpf_limit=4, workers=1)), store=store)
     renamed = Workload.of(
         copy_with(FIRST, {"name": "a"}), copy_with(SECOND, {"name": "b"}), name="other"
     )
     forbid(monkeypatch, *SEARCHING, COSTING)
     other = NetworkProblem(workload=renamed, accelerator=MACHINE)
     total = explore_network(
-        other, SearchPlan.of(replace(LOMA, lpf_limit=4, workers=2)), store=store
+        other, SearchPlan.of(with_loma(lpf_limit=4, workers=2)), store=store
     ).total
     assert [result.cme.layer for result in total.layers] == ["a", "b"]
 
 
 def test_more_spatial_mappings_search_only_the_new_ones(store: Store) -> None:
     few, many = (
-        SearchPlan.of(replace(LOMA, lpf_limit=3)),
+        SearchPlan.of(with_loma(lpf_limit=3)),
         SearchPlan.of(SearchOptions(search="loma", lpf_limit=3, spatial_mappings=5)),
     )
     explore_network(PROBLEM, few, store=store)

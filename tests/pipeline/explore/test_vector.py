@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -32,7 +31,7 @@ from nestmap.pipeline.render.yaml.mapping import found_mapping
 from nestmap.pipeline.stages import VectorStage, WorkloadStage
 from nestmap.pipeline.util.json import Json
 from nestmap.store import Store
-from tests.loma import LOMA
+from tests.loma import with_loma
 from tests.pipeline.networks import FIRST, MACHINE, PROBLEM, SECOND
 from tests.vectors import relu, with_unit
 
@@ -120,8 +119,8 @@ def test_a_replayed_network_has_its_vector_operators_beside_it() -> None:
 
 def test_data_kept_on_chip_below_the_memory_of_the_unit() -> None:
     high = copy_with(NETWORK_WITH, {"accelerator": with_unit(MACHINE, memory="top")})
-    kept = explore_network(high, SearchPlan.of(replace(LOMA, keep_on_chip=True))).total
-    plain = explore_network(PROBLEM, SearchPlan.of(replace(LOMA, keep_on_chip=True))).total
+    kept = explore_network(high, SearchPlan.of(with_loma(keep_on_chip=True))).total
+    plain = explore_network(PROBLEM, SearchPlan.of(with_loma(keep_on_chip=True))).total
     assert [x.cme.energy for x in kept.layers] == [x.cme.energy for x in plain.layers]
     assert {entry.memory for entry in kept.vector} == {"top"}
 
@@ -172,7 +171,7 @@ def test_a_workload_of_vector_operators_only_is_wrong_input() -> None:
     with pytest.raises(InputError) as caught:
         explore(ONLY, UNIT, search="loma", spatial_mappings=3, count_vector=True)
     assert str(caught.value) == MESSAGE
-    for plan in (PLAIN, SearchPlan.of(replace(LOMA, keep_on_chip=True, prune=True))):
+    for plan in (PLAIN, SearchPlan.of(with_loma(keep_on_chip=True, prune=True))):
         with pytest.raises(InputError) as caught:
             explore_network(only, plan)
         assert str(caught.value) == MESSAGE
@@ -190,7 +189,7 @@ def test_a_workload_of_nothing_that_costs_is_wrong_input() -> None:
 
 def test_a_bundled_network_without_a_vector_unit() -> None:
     network = read_network("light:squeezenet", "tpu_like")
-    found = explore_network(network, SearchPlan.of(replace(LOMA, lpf_limit=2))).total
+    found = explore_network(network, SearchPlan.of(with_loma(lpf_limit=2))).total
     assert len(found.vector) == len(network.workload.vector_nodes) > 20
     assert found.energy == sum(x.cme.energy for x in found.layers)
     assert found.latency == sum(x.cme.latency for x in found.layers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Final, NoReturn
 
@@ -25,7 +25,7 @@ from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.stages import ExactStage, SalsaStage, SpatialMappingGeneratorStage
 from tests.costmodel.machines import convolution, loops, machine, matmul, memory
-from tests.loma import LOMA
+from tests.loma import with_loma
 from tests.pipeline.networks import FIRST, MACHINE, PROBLEM, SECOND, constrained
 from tests.vectors import relu, with_unit
 
@@ -94,15 +94,15 @@ def bundled(name: str) -> NetworkProblem:
 
 
 KINDS: Final[dict[str, Kind]] = {
-    "loma": Kind(SearchPlan.of(replace(LOMA, lpf_limit=4, workers=1))),
-    "threads": Kind(SearchPlan.of(replace(LOMA, lpf_limit=5, workers=3))),
+    "loma": Kind(SearchPlan.of(with_loma(lpf_limit=4, workers=1))),
+    "threads": Kind(SearchPlan.of(with_loma(lpf_limit=5, workers=3))),
     "primes": Kind(SearchPlan.of(SearchOptions(search="loma", lpf_limit=None, spatial_mappings=1))),
-    "energy": Kind(SearchPlan.of(replace(LOMA, lpf_limit=4, objective="energy"))),
-    "product": Kind(SearchPlan.of(replace(LOMA, lpf_limit=4, objective="edp"))),
+    "energy": Kind(SearchPlan.of(with_loma(lpf_limit=4, objective="energy"))),
+    "product": Kind(SearchPlan.of(with_loma(lpf_limit=4, objective="edp"))),
     "many mappings": Kind(
         SearchPlan.of(SearchOptions(search="loma", lpf_limit=3, spatial_mappings=8, mixed=True))
     ),
-    "even": Kind(SearchPlan.of(replace(LOMA, lpf_limit=4, mapping_type="even"))),
+    "even": Kind(SearchPlan.of(with_loma(lpf_limit=4, mapping_type="even"))),
     "bound": Kind(
         SearchPlan.of(SearchOptions(search="loma", lpf_limit=3, rank="bound", spatial_mappings=4))
     ),
@@ -118,16 +118,16 @@ KINDS: Final[dict[str, Kind]] = {
     "salsa": Kind(salsa(), LARGE),
     "salsa, few orders": Kind(salsa(iterations=100_000)),
     "blocks": Kind(
-        SearchPlan.of(replace(LOMA, lpf_limit=4)),
+        SearchPlan.of(with_loma(lpf_limit=4)),
         NetworkProblem(workload=BLOCKS, accelerator=MACHINE),
     ),
-    "on chip": Kind(SearchPlan.of(replace(LOMA, lpf_limit=4, keep_on_chip=True)), CHAIN),
+    "on chip": Kind(SearchPlan.of(with_loma(lpf_limit=4, keep_on_chip=True)), CHAIN),
     "vector": Kind(
-        SearchPlan.of(replace(LOMA, lpf_limit=4, count_vector=True)),
+        SearchPlan.of(with_loma(lpf_limit=4, count_vector=True)),
         NetworkProblem(workload=VECTOR, accelerator=with_unit(MACHINE)),
     ),
     "fixed": Kind(
-        SearchPlan.of(replace(LOMA, lpf_limit=4)),
+        SearchPlan.of(with_loma(lpf_limit=4)),
         constrained(
             LayerConstraints(target="first", spatial_mapping=UNROLLED),
             LayerConstraints(
@@ -135,9 +135,9 @@ KINDS: Final[dict[str, Kind]] = {
             ),
         ),
     ),
-    "eyeriss_like": Kind(SearchPlan.of(replace(LOMA, lpf_limit=4)), bundled("eyeriss_like")),
-    "edge_tpu_like": Kind(SearchPlan.of(replace(LOMA, lpf_limit=4)), bundled("edge_tpu_like")),
-    "tpu_like": Kind(SearchPlan.of(replace(LOMA, lpf_limit=4)), bundled("tpu_like")),
+    "eyeriss_like": Kind(SearchPlan.of(with_loma(lpf_limit=4)), bundled("eyeriss_like")),
+    "edge_tpu_like": Kind(SearchPlan.of(with_loma(lpf_limit=4)), bundled("edge_tpu_like")),
+    "tpu_like": Kind(SearchPlan.of(with_loma(lpf_limit=4)), bundled("tpu_like")),
 }
 FRONTS: Final = [name for name, kind in KINDS.items() if not kind.plan.prune]
 SHARING: Final = [name for name in FRONTS if not isinstance(KINDS[name].plan.search, ExactStage)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import cast, final
 from uuid import UUID, uuid4
@@ -35,7 +35,7 @@ from nestmap.store import Parameter, Store
 from nestmap.store.read.named_queries import Arguments
 from nestmap.store.read.relation import Row
 from tests.costmodel.test_busy_ports import BOTH, SHARED
-from tests.loma import LOMA
+from tests.loma import LOMA, with_loma
 from tests.pipeline.networks import FIRST, MACHINE, PROBLEM, SECOND
 from tests.store.builders import NASTY, info
 
@@ -65,7 +65,7 @@ def _explored() -> Iterator[Explored]:
     with Store.open(None) as store:
         front = explore_front(REPEATED, PLAN, store=store)
         best = explore_network(
-            _cheaper(), SearchPlan.of(replace(LOMA, objective="energy")), store=store
+            _cheaper(), SearchPlan.of(with_loma(objective="energy")), store=store
         )
         yield Explored(store, front, best)
 

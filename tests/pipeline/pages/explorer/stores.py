@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 from uuid import UUID
@@ -12,7 +11,7 @@ from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.api import explore_network
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.store import Store
-from tests.loma import LOMA
+from tests.loma import with_loma
 from tests.pipeline.networks import FIRST, MACHINE, PROBLEM, SECOND
 
 MARKUP: Final = "\"><script>alert('x')</script>"
@@ -32,7 +31,7 @@ def nasty() -> NetworkProblem:
 
 def explored(store: Store | Path, *problems: NetworkProblem) -> tuple[UUID, ...]:
     """Runs of the problems, recorded in a store."""
-    plan = SearchPlan.of(replace(LOMA, objective=Objective.LATENCY, lpf_limit=3, workers=1))
+    plan = SearchPlan.of(with_loma(objective=Objective.LATENCY, lpf_limit=3, workers=1))
     return tuple(explore_network(problem, plan, store=store).run for problem in problems)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -36,7 +36,7 @@ from nestmap.pipeline.stages import (
 )
 from nestmap.store import Store
 from tests.costmodel.machines import machine, matmul, memory
-from tests.loma import LOMA
+from tests.loma import with_loma
 
 MACHINE = machine(
     memory("register", size=64, operands="I2"), memory("top", served="D1"), sides={"D1": 4}
@@ -94,12 +94,8 @@ def test_every_layer_has_the_result_that_it_has_when_explored_by_itself() -> Non
 
 def test_only_the_first_of_them_is_searched() -> None:
     one, many = Seen(), Seen()
-    first = explore_network(
-        blocks(1), SearchPlan.of(replace(LOMA, lpf_limit=4)), progress=one
-    ).total
-    total = explore_network(
-        blocks(5), SearchPlan.of(replace(LOMA, lpf_limit=4)), progress=many
-    ).total
+    first = explore_network(blocks(1), SearchPlan.of(with_loma(lpf_limit=4)), progress=one).total
+    total = explore_network(blocks(5), SearchPlan.of(with_loma(lpf_limit=4)), progress=many).total
     assert many.layers == one.layers
     assert set(many.layers) == {"up0", "down0"}
     assert many.rows == one.rows == total.evaluations == first.evaluations
@@ -110,18 +106,18 @@ def test_only_the_first_of_them_is_searched() -> None:
 def test_constraints_tell_layers_apart_and_the_names_of_constraints_do_not() -> None:
     named = LayerConstraints(target="up1")
     same = explore_network(
-        blocks(2, named, LayerConstraints()), SearchPlan.of(replace(LOMA, lpf_limit=4))
+        blocks(2, named, LayerConstraints()), SearchPlan.of(with_loma(lpf_limit=4))
     ).total
     assert [x.repeats for x in same.layers] == [None, None, "up0", "down0"]
     fixed = copy_with(named, {"spatial_mapping": SpatialMapping()})
     other = explore_network(
-        blocks(2, fixed, LayerConstraints()), SearchPlan.of(replace(LOMA, lpf_limit=4))
+        blocks(2, fixed, LayerConstraints()), SearchPlan.of(with_loma(lpf_limit=4))
     ).total
     assert [x.repeats for x in other.layers] == [None, None, None, "down0"]
 
 
 def test_fronts_are_handed_on_as_well() -> None:
-    front = explore_front(blocks(2), SearchPlan.of(replace(LOMA, lpf_limit=4))).front
+    front = explore_front(blocks(2), SearchPlan.of(with_loma(lpf_limit=4))).front
     assert [x.repeats for x in front.layers] == [None, None, "up0", "down0"]
     assert [x.layer for x in front.layers] == ["up0", "down0", "up1", "down1"]
     for first, second in zip(front.layers[:2], front.layers[2:], strict=True):
@@ -130,7 +126,7 @@ def test_fronts_are_handed_on_as_well() -> None:
 
 def test_the_store_has_every_layer_and_the_evaluations_of_one(tmp_path: Path) -> None:
     path = tmp_path / "s.duckdb"
-    explore_network(blocks(3), SearchPlan.of(replace(LOMA, lpf_limit=4)), store=path)
+    explore_network(blocks(3), SearchPlan.of(with_loma(lpf_limit=4)), store=path)
     with Store.open_read_only(path) as store:
         layers = store.query("SELECT layer FROM best ORDER BY position").rows()
         searched = store.query("SELECT DISTINCT layer FROM evaluations ORDER BY 1").rows()
@@ -140,7 +136,7 @@ def test_the_store_has_every_layer_and_the_evaluations_of_one(tmp_path: Path) ->
 
 def test_the_table_counts_them() -> None:
     network = blocks(3)
-    total = explore_network(network, SearchPlan.of(replace(LOMA, lpf_limit=4))).total
+    total = explore_network(network, SearchPlan.of(with_loma(lpf_limit=4))).total
     for width in (60, 1000):
         lines = [line.text for line in layer_table(network.workload.layers, total, width)]
         column = slice(lines[0].index("Times"), lines[0].index("Times") + len("Times"))
@@ -150,13 +146,13 @@ def test_the_table_counts_them() -> None:
 
 
 def test_the_table_of_fronts_counts_them_too() -> None:
-    front = explore_front(blocks(3), SearchPlan.of(replace(LOMA, lpf_limit=4))).front
+    front = explore_front(blocks(3), SearchPlan.of(with_loma(lpf_limit=4))).front
     lines = [line.text for line in front_table(front)]
     named = {line.split()[0]: line.split()[1] for line in lines if line.startswith(("up", "down"))}
     assert named == {"up0": "3", "down0": "3"}
     points = sum(len(layer.cmes) for layer in front.layers[:2])
     assert lines[-1].startswith(f"{points} of ")
-    single = explore_front(blocks(1), SearchPlan.of(replace(LOMA, lpf_limit=4))).front
+    single = explore_front(blocks(1), SearchPlan.of(with_loma(lpf_limit=4))).front
     assert "Times" not in front_table(single)[0].text
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,7 +21,7 @@ from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.stages import SearchUnusedMemoryStage, WorkloadStage
 from nestmap.pipeline.stages.mapping.imc_skipped import mapped_layers, skipped_note
 from nestmap.store import Store
-from tests.loma import LOMA
+from tests.loma import with_loma
 from tests.pipeline.cli.inputs import run
 
 WORKLOAD = """\
@@ -122,7 +121,7 @@ def test_what_stays_on_chip_is_found_for_the_whole_network(file: Path) -> None:
     first = {x.operand: x.memory for x in network.top_levels_of(network.workload.layers[0])}
     assert first["O"] == "sram_256KB"  # whoever does the pooling reads it there
     found = explore_network(
-        read_network(file, "dimc"), SearchPlan.of(replace(LOMA, keep_on_chip=True, lpf_limit=2))
+        read_network(file, "dimc"), SearchPlan.of(with_loma(keep_on_chip=True, lpf_limit=2))
     )
     assert [result.cme.layer for result in found.layers] == ["conv", "next"]
 
@@ -185,5 +184,5 @@ def test_the_command_says_what_it_skips(file: Path, tmp_path: Path) -> None:
 
 def test_where_nothing_is_skipped_there_is_no_note(file: Path) -> None:
     network = read_network(file, "tpu_like")
-    found = explore_network(network, SearchPlan.of(replace(LOMA, lpf_limit=2)))
+    found = explore_network(network, SearchPlan.of(with_loma(lpf_limit=2)))
     assert skipped_note(network.workload.layers, found.total) == ""

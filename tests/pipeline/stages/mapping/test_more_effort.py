@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 from math import inf
-from typing import Final
+from typing import Final, Unpack
 
 import pytest
 from hypothesis import given
@@ -41,6 +40,11 @@ LOMA: Final = SearchOptions(lpf_limit=6, workers=1)
 """LOMA without its name, which would ask for ZigZag's way."""
 
 
+def changed(options: SearchOptions, **others: Unpack[SearchOptions]) -> SearchOptions:
+    """The options with others, which override them."""
+    return {**options, **others}
+
+
 def layer(network: str, name: str) -> Layer:
     return next(x for x in bundled_network(network).layers if x.name == name)
 
@@ -58,15 +62,15 @@ def least(problem: MappingProblem, options: SearchOptions) -> float:
 @few_examples
 @given(mapping_problems(2**10), st.sampled_from(Objective))
 def test_more_is_never_worse(problem: MappingProblem, objective: Objective) -> None:
-    base = replace(LOMA, objective=objective, lpf_limit=3)
+    base = changed(LOMA, objective=objective, lpf_limit=3)
     efforts = [
         base,
-        replace(base, spatial_mappings=4),
-        replace(base, spatial_mappings=8),
-        replace(base, spatial_mappings=8, mixed=True),
-        replace(base, spatial_mappings=12, mixed=True),
-        replace(base, spatial_mappings=12, mixed=True, lpf_limit=4),
-        replace(base, spatial_mappings=12, mixed=True, lpf_limit=None),
+        changed(base, spatial_mappings=4),
+        changed(base, spatial_mappings=8),
+        changed(base, spatial_mappings=8, mixed=True),
+        changed(base, spatial_mappings=12, mixed=True),
+        changed(base, spatial_mappings=12, mixed=True, lpf_limit=4),
+        changed(base, spatial_mappings=12, mixed=True, lpf_limit=None),
     ]
     found = [least(problem, options) for options in efforts]
     assert found == sorted(found, reverse=True)
@@ -77,10 +81,10 @@ def test_more_factors_never_take_more_cycles() -> None:
     problem = MappingProblem(
         layer=bundled_network("light:alexnet").layers[6], accelerator=read_accelerator("tpu_like")
     )
-    one = replace(LOMA, objective="latency", spatial_mappings=1)
-    as_zigzag = [least(problem, replace(one, lpf_limit=n)) for n in (5, 6)]
+    one = changed(LOMA, objective="latency", spatial_mappings=1)
+    as_zigzag = [least(problem, changed(one, lpf_limit=n)) for n in (5, 6)]
     assert as_zigzag[0] < as_zigzag[1]
-    found = [least(problem, replace(one, lpf_limit=n, rank="bound")) for n in (4, 5, 6)]
+    found = [least(problem, changed(one, lpf_limit=n, rank="bound")) for n in (4, 5, 6)]
     assert found == sorted(found, reverse=True)
 
 
@@ -90,7 +94,7 @@ def test_free_mixed_mappings_are_never_worse_than_the_bundled_one(name: str) -> 
     bundled = explore_network(
         read_network(network, "tpu_like"), SearchPlan.of(SearchOptions(objective="energy"))
     )
-    more = replace(
+    more = changed(
         LOMA, objective="energy", mixed=True, spatial_mappings=10, lpf_limit=6, prune=True
     )
     found = explore_network(read_network(network, "tpu_like", "free"), SearchPlan.of(more))
@@ -102,7 +106,7 @@ def test_free_mixed_mappings_are_never_worse_than_the_bundled_one(name: str) -> 
 def test_simple_and_bundled_mappings_are_always_tried(accelerator: str, mixed: bool) -> None:
     free = problem_of("light:squeezenet", "n62", accelerator, "free")
     bundled = problem_of("light:squeezenet", "n62", accelerator, None)
-    plan = SearchPlan.of(replace(LOMA, spatial_mappings=4, mixed=mixed))
+    plan = SearchPlan.of(changed(LOMA, spatial_mappings=4, mixed=mixed))
     tried = [x.spatial_mapping for x in candidates_stage(plan)(free)]
     assert len(set(tried)) == len(tried) >= 4
     assert set(spatial_mappings(free, 3)) <= set(tried)
@@ -127,7 +131,7 @@ def problem_of(network: str, name: str, accelerator: str, mapping: str | None) -
 def test_the_lowest_bounds_of_all_are_tried(
     problem: MappingProblem, objective: Objective, mixed: bool, count: int
 ) -> None:
-    options = replace(LOMA, objective=objective, mixed=mixed, spatial_mappings=count)
+    options = changed(LOMA, objective=objective, mixed=mixed, spatial_mappings=count)
     tried = list(candidates_stage(SearchPlan.of(options))(problem))
     bounds = [lower_bounds(x).of(objective) for x in tried]
     assert bounds == sorted(bounds)
@@ -142,7 +146,7 @@ def test_an_ordering_leaves_those_under_which_it_holds() -> None:
     pinned = MappingProblem(
         layer=problem.layer, accelerator=problem.accelerator, constraints=ordering
     )
-    plan = SearchPlan.of(replace(LOMA, spatial_mappings=5))
+    plan = SearchPlan.of(changed(LOMA, spatial_mappings=5))
     tried = list(candidates_stage(plan)(pinned))
     assert len(tried) >= 5
     assert all(x.spatial_mapping.factor_of("C") == 1 for x in tried)
@@ -177,7 +181,7 @@ def test_every_limit_with_other_factors_is_tried() -> None:
 
 def test_the_size_of_an_exploration_counts_all_limits() -> None:
     network = read_network("light:alexnet", "tpu_like")
-    plan = SearchPlan.of(replace(LOMA, lpf_limit=4, spatial_mappings=4))
+    plan = SearchPlan.of(changed(LOMA, lpf_limit=4, spatial_mappings=4))
     found = explore_network(network, plan)
     infeasible = sum(y.count for x in found.layers for y in x.statistics.infeasible)
     assert exploration_size(network, plan).mappings == found.total.evaluations + infeasible

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -27,7 +25,7 @@ from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.explore.recorded_problem import recorded_problem
 from nestmap.store import Store
 from tests.costmodel.machines import machine, matmul, memory
-from tests.loma import LOMA
+from tests.loma import with_loma
 from tests.strategies import mapping_problems
 from tests.sweeps import some_of
 
@@ -36,7 +34,7 @@ ROWS = matmul(k=27, c=3)
 
 
 def plan(pad: float | None, objective: Objective = Objective.LATENCY) -> SearchPlan:
-    return SearchPlan.of(replace(LOMA, objective=objective, lpf_limit=3, pad=pad, workers=1))
+    return SearchPlan.of(with_loma(objective=objective, lpf_limit=3, pad=pad, workers=1))
 
 
 def network(*layers: Layer) -> NetworkProblem:
