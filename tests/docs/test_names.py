@@ -13,9 +13,6 @@ from tests.docs.blocks import DOCUMENTS, ROOT, name_of
 
 LONGEST_README: Final = 150
 
-MOVES: Final = "CHANGELOG.md"
-"""Names modules as they were called before."""
-
 DOTTED: Final = re.compile(r"\bnestmap(?:\.[A-Za-z_]\w*)+(?![\w*/])")
 FOLDER: Final = r"(?:model|costmodel|search|store|pipeline|tests|benchmarks|docs|examples)"
 PLACE: Final = re.compile(rf"`({FOLDER}/[\w/.-]*)`")
@@ -49,8 +46,6 @@ def dotted_names(document: Path) -> set[str]:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
 def test_named_modules_exist(document: Path) -> None:
-    if name_of(document) == MOVES:
-        return
     assert [name for name in sorted(dotted_names(document)) if not is_name(name)] == []
 
 
@@ -58,14 +53,6 @@ def test_named_modules_exist(document: Path) -> None:
 def test_named_files_exist(document: Path) -> None:
     places = set(PLACE.findall(document.read_text(encoding="utf-8"))) - ELSEWHERE
     assert [place for place in sorted(places) if not (ROOT / place).exists()] == []
-
-
-def test_the_changelog_names_where_modules_are_now() -> None:
-    text = (ROOT / MOVES).read_text(encoding="utf-8")
-    now = re.findall(r"^\| `nestmap[^|]*\| (.*) \|$", text, re.MULTILINE)
-    assert len(now) > 10
-    names = [name for cell in now for name in re.findall(r"`([^`]+)`", cell)]
-    assert [name for name in names if not is_name(name)] == []
 
 
 def test_the_readme_is_short() -> None:
