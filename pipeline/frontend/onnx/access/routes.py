@@ -29,32 +29,28 @@ from nestmap.pipeline.frontend.onnx.access.route_steps import (
 )
 from nestmap.pipeline.frontend.onnx.load.shapes import Sizes
 from nestmap.pipeline.frontend.onnx.load.skeleton import SMALL
+from nestmap.pipeline.frontend.onnx.node import static_values as static
 from nestmap.pipeline.frontend.onnx.node.movement import MADE
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
-from nestmap.pipeline.frontend.onnx.node.static_values import (
-    attribute_or_input,
-    axis_at,
-    check_fits,
-    input_sizes,
-    integers_at,
-    normalize_axis,
-    output_sizes,
-)
 
 # --- determines the routes of data movement by indices: gather, scatter, compress ---
 
 
 def gather(reader: NodeReader) -> Iterator[AccessRoute]:
     """Slices of a tensor, selected by index along an axis."""
-    data, picked, after = input_sizes(reader), input_sizes(reader, 1), output_sizes(reader)
-    axis = axis_at(reader, 0, len(data))
+    data, picked, after = (
+        static.input_sizes(reader),
+        static.input_sizes(reader, 1),
+        static.output_sizes(reader),
+    )
+    axis = static.axis_at(reader, 0, len(data))
     behind = axis + len(picked)
-    check_fits(reader, after == (*data[:axis], *picked, *data[axis + 1 :]))
+    static.check_fits(reader, after == (*data[:axis], *picked, *data[axis + 1 :]))
     flat = (*data[:axis], prod(picked), *data[axis + 1 :])
     yield route(
         0,
         reshape_step(after, flat),
-        _picked(axis, integers_at(reader, 1), (flat[axis], data[axis])),
+        _picked(axis, static.integers_at(reader, 1), (flat[axis], data[axis])),
     )
     if not reader.tensor(1).constant:
         yield route(1, drop_axes(after, (*range(axis), *range(behind, len(after)))))
@@ -70,22 +66,26 @@ def _picked(axis: int, indices: Sizes | None, lengths: tuple[int, int]) -> Steps
 
 def gather_elements(reader: NodeReader) -> Iterator[AccessRoute]:
     """Elements of a tensor, selected by index along one axis."""
-    data, after = input_sizes(reader), output_sizes(reader)
-    check_fits(reader, len(data) == len(after))
-    yield route(0, resize_steps(after, data, {axis_at(reader, 0, len(data))}))
+    data, after = static.input_sizes(reader), static.output_sizes(reader)
+    static.check_fits(reader, len(data) == len(after))
+    yield route(0, resize_steps(after, data, {static.axis_at(reader, 0, len(data))}))
     if not reader.tensor(1).constant:
-        yield route(1, reshape_step(after, input_sizes(reader, 1)))
+        yield route(1, reshape_step(after, static.input_sizes(reader, 1)))
 
 
 def gather_nd(reader: NodeReader) -> Iterator[AccessRoute]:
     """Slices of a tensor, selected by indices along several axes."""
-    data, picked, after = input_sizes(reader), input_sizes(reader, 1), output_sizes(reader)
+    data, picked, after = (
+        static.input_sizes(reader),
+        static.input_sizes(reader, 1),
+        static.output_sizes(reader),
+    )
     batch = reader.integer("batch_dims", 0, least=0)
-    check_fits(reader, batch < len(picked) and batch + picked[-1] <= len(data))
+    static.check_fits(reader, batch < len(picked) and batch + picked[-1] <= len(data))
     inner = batch + picked[-1]
     columns = data[batch:inner]
     flat = (*data[:batch], prod(picked[batch:-1]), *data[inner:])
-    values = None if batch else _flat(integers_at(reader, 1), columns)
+    values = None if batch else _flat(static.integers_at(reader, 1), columns)
     lengths = flat[batch], prod(columns)
     joined = (*data[:batch], lengths[1], *data[inner:])
     steps = _picked(batch, values, lengths)
@@ -111,19 +111,25 @@ def _flat(indices: Sizes | None, columns: Sizes) -> Sizes | None:
 
 def scatter_elements(reader: NodeReader) -> Iterator[AccessRoute]:
     """A tensor with some elements replaced, at indices along an axis."""
-    data, updates = input_sizes(reader), input_sizes(reader, 2)
-    axis = axis_at(reader, 0, len(data))
-    check_fits(reader, output_sizes(reader) == data and len(updates) == len(data))
+    data, updates = static.input_sizes(reader), static.input_sizes(reader, 2)
+    axis = static.axis_at(reader, 0, len(data))
+    static.check_fits(reader, static.output_sizes(reader) == data and len(updates) == len(data))
     yield route(0)
     yield route(2, resize_steps(data, updates, {axis}))
     if not reader.tensor(1).constant:
-        yield route(1, resize_steps(data, input_sizes(reader, 1), {axis}))
+        yield route(1, resize_steps(data, static.input_sizes(reader, 1), {axis}))
 
 
 def scatter_nd(reader: NodeReader) -> Iterator[AccessRoute]:
     """A tensor with some slices replaced, at indices along several axes."""
-    data, places, updates = input_sizes(reader), input_sizes(reader, 1), input_sizes(reader, 2)
-    check_fits(reader, output_sizes(reader) == data and bool(places) and places[-1] <= len(data))
+    data, places, updates = (
+        static.input_sizes(reader),
+        static.input_sizes(reader, 1),
+        static.input_sizes(reader, 2),
+    )
+    static.check_fits(
+        reader, static.output_sizes(reader) == data and bool(places) and places[-1] <= len(data)
+    )
     outer, rows = data[: places[-1]], prod(places[:-1])
     rest = data[places[-1] :]
     any_row: Steps = (AnyIndex(axis=0, size=rows),)
@@ -136,9 +142,9 @@ def scatter_nd(reader: NodeReader) -> Iterator[AccessRoute]:
 
 def tensor_scatter(reader: NodeReader) -> Iterator[AccessRoute]:
     """A cache with some elements along an axis replaced, at a position per batch element."""
-    data, updates = input_sizes(reader), input_sizes(reader, 1)
-    axis = axis_at(reader, -2, len(data))
-    check_fits(reader, output_sizes(reader) == data and len(updates) == len(data))
+    data, updates = static.input_sizes(reader), static.input_sizes(reader, 1)
+    axis = static.axis_at(reader, -2, len(data))
+    static.check_fits(reader, static.output_sizes(reader) == data and len(updates) == len(data))
     yield route(0)
     yield route(1, resize_steps(data, updates, {axis}))
     yield from parameters(reader, 2)
@@ -146,9 +152,9 @@ def tensor_scatter(reader: NodeReader) -> Iterator[AccessRoute]:
 
 def reverse_sequence(reader: NodeReader) -> Iterator[AccessRoute]:
     """The first elements along an axis reversed, with a length per batch element."""
-    data = input_sizes(reader)
+    data = static.input_sizes(reader)
     axes = (reader.integer(name, i, least=0) for i, name in enumerate(("time_axis", "batch_axis")))
-    time, batch = (normalize_axis(reader, axis, len(data)) for axis in axes)
+    time, batch = (static.normalize_axis(reader, axis, len(data)) for axis in axes)
     yield route(0, resize_steps(data, data, {time}))
     if not reader.tensor(1).constant:
         yield route(1, drop_axes(data, (axis for axis in range(len(data)) if axis != batch)))
@@ -156,12 +162,12 @@ def reverse_sequence(reader: NodeReader) -> Iterator[AccessRoute]:
 
 def compress(reader: NodeReader) -> Iterator[AccessRoute]:
     """The elements, along an axis or of the flat tensor, for which a condition holds."""
-    data, after = input_sizes(reader), output_sizes(reader)
+    data, after = static.input_sizes(reader), static.output_sizes(reader)
     yield from parameters(reader, 1)
     along = any(attribute.name == "axis" for attribute in reader.node.proto.attribute)
-    axis = axis_at(reader, 0, len(data)) if along else 0
+    axis = static.axis_at(reader, 0, len(data)) if along else 0
     flat = data if along else (prod(data),)
-    check_fits(reader, len(after) == len(flat))
+    static.check_fits(reader, len(after) == len(flat))
     condition = reader.value(1)
     indices = None if condition is None else tuple(map(int, np.flatnonzero(condition)))
     steps = _picked(axis, indices, (after[axis], flat[axis]))
@@ -175,8 +181,8 @@ def max_unpool(reader: NodeReader) -> Iterator[AccessRoute]:
 
 def one_hot(reader: NodeReader) -> Iterator[AccessRoute]:
     """One of two values, depending on an index."""
-    indices, after = input_sizes(reader), output_sizes(reader)
-    axis = axis_at(reader, -1, len(after))
+    indices, after = static.input_sizes(reader), static.output_sizes(reader)
+    axis = static.axis_at(reader, -1, len(after))
     yield from parameters(reader, 1, 2)
     if not reader.tensor(0).constant:
         yield route(0, drop_axes(after, {axis}), reshape_step(_but(after, axis), indices))
@@ -194,29 +200,29 @@ _INSIDE: Final = ("edge", "reflect", "wrap")
 
 def slice_routes(reader: NodeReader) -> Iterator[AccessRoute]:
     """A Slice: every ``step``-th element from a start on; a negative step runs backwards."""
-    before, after = input_sizes(reader), output_sizes(reader)
-    check_fits(reader, len(before) == len(after))
+    before, after = static.input_sizes(reader), static.output_sizes(reader)
+    static.check_fits(reader, len(before) == len(after))
     yield from parameters(reader, 1, 2, 3, 4)
     names = ("starts", "axes", "steps")
     known = [
         reader.integer_list(name) is not None
         or not reader.has(i)
-        or integers_at(reader, i) is not None
+        or static.integers_at(reader, i) is not None
         for name, i in zip(names, (1, 3, 4), strict=True)
     ]
     if not all(known):
-        plain = not reader.has(4) or set(integers_at(reader, 4) or (0,)) == {1}
+        plain = not reader.has(4) or set(static.integers_at(reader, 4) or (0,)) == {1}
         pairs = enumerate(zip(before, after, strict=True))
         yield route(
             0, resize_steps(after, before, [i for i, (a, b) in pairs if a != b or not plain])
         )
         return
-    starts = attribute_or_input(reader, "starts", 1) or ()
-    axes = attribute_or_input(reader, "axes", 3) or tuple(range(len(starts)))
-    strides = attribute_or_input(reader, "steps", 4) or (1,) * len(starts)
-    check_fits(reader, len(starts) == len(axes) == len(strides) and 0 not in strides)
+    starts = static.attribute_or_input(reader, "starts", 1) or ()
+    axes = static.attribute_or_input(reader, "axes", 3) or tuple(range(len(starts)))
+    strides = static.attribute_or_input(reader, "steps", 4) or (1,) * len(starts)
+    static.check_fits(reader, len(starts) == len(axes) == len(strides) and 0 not in strides)
     given = {
-        normalize_axis(reader, axis, len(before)): (start, step)
+        static.normalize_axis(reader, axis, len(before)): (start, step)
         for axis, start, step in zip(axes, starts, strides, strict=True)
     }
     yield route(0, *(_sliced(axis, (after[axis], before[axis]), *x) for axis, x in given.items()))
@@ -230,8 +236,8 @@ def _sliced(axis: int, lengths: tuple[int, int], start: int, step: int) -> Steps
 
 def pad(reader: NodeReader) -> Iterator[AccessRoute]:
     """A tensor surrounded by constants or by repeated elements of its own."""
-    before, after = input_sizes(reader), output_sizes(reader)
-    check_fits(reader, len(before) == len(after))
+    before, after = static.input_sizes(reader), static.output_sizes(reader)
+    static.check_fits(reader, len(before) == len(after))
     yield from parameters(reader, 1, 2, 3)
     found = _paddings(reader, len(before))
     if found is None:
@@ -245,16 +251,17 @@ def pad(reader: NodeReader) -> Iterator[AccessRoute]:
 def _paddings(reader: NodeReader, rank: int) -> Mapping[int, tuple[int, int]] | None:
     """The elements before and after each padded axis; ``None`` if not constant."""
     attribute = "pads" if reader.integer_list("pads") is not None else "paddings"
-    unknown = reader.integer_list(attribute) is None and integers_at(reader, 1) is None
-    if unknown or (reader.has(3) and integers_at(reader, 3) is None):
+    unknown = reader.integer_list(attribute) is None and static.integers_at(reader, 1) is None
+    if unknown or (reader.has(3) and static.integers_at(reader, 3) is None):
         return None
-    pads = attribute_or_input(reader, attribute, 1) or ()
-    given = integers_at(reader, 3)
+    pads = static.attribute_or_input(reader, attribute, 1) or ()
+    given = static.integers_at(reader, 3)
     axes = tuple(range(rank)) if given is None else given
-    check_fits(reader, len(pads) == 2 * len(axes))
+    static.check_fits(reader, len(pads) == 2 * len(axes))
     pairs = zip(pads[: len(axes)], pads[len(axes) :], strict=True)
     return {
-        normalize_axis(reader, axis, rank): pair for axis, pair in zip(axes, pairs, strict=True)
+        static.normalize_axis(reader, axis, rank): pair
+        for axis, pair in zip(axes, pairs, strict=True)
     }
 
 
@@ -280,8 +287,8 @@ def _index(mode: str, position: int, size: int) -> int:
 
 def center_crop_pad(reader: NodeReader) -> Iterator[AccessRoute]:
     """The center of a tensor, surrounded by zeros along axes that are too short."""
-    before, after = input_sizes(reader), output_sizes(reader)
-    check_fits(reader, len(before) == len(after))
+    before, after = static.input_sizes(reader), static.output_sizes(reader)
+    static.check_fits(reader, len(before) == len(after))
     pairs = enumerate(zip(after, before, strict=True))
     yield route(0, *(shift_step(axis, pair, _middle(*pair)) for axis, pair in pairs))
 
@@ -301,22 +308,26 @@ _UNBLOCKED: Final = {"DCR": (0, 3, 5, 1, 2, 4), "CRD": (0, 1, 3, 5, 2, 4)}
 
 def reshape(reader: NodeReader) -> Iterator[AccessRoute]:
     """The same elements in row-major order."""
-    yield route(0, reshape_step(output_sizes(reader), input_sizes(reader)))
+    yield route(0, reshape_step(static.output_sizes(reader), static.input_sizes(reader)))
 
 
 def transpose(reader: NodeReader) -> Iterator[AccessRoute]:
     """The axes in another order."""
-    reverse = tuple(range(len(input_sizes(reader))))[::-1]
+    reverse = tuple(range(len(static.input_sizes(reader))))[::-1]
     order = reader.integer_list("perm") or reverse
-    check_fits(reader, sorted(order) == sorted(reverse))
+    static.check_fits(reader, sorted(order) == sorted(reverse))
     yield route(0, permute_step(order))
 
 
 def depth_to_space(reader: NodeReader) -> Iterator[AccessRoute]:
     """Channels become blocks of the image."""
-    before, after, block = input_sizes(reader), output_sizes(reader), reader.integer("blocksize", 1)
+    before, after, block = (
+        static.input_sizes(reader),
+        static.output_sizes(reader),
+        reader.integer("blocksize", 1),
+    )
     mode = reader.text("mode", "DCR")
-    check_fits(reader, mode in _BLOCKED and len(before) == 4)
+    static.check_fits(reader, mode in _BLOCKED and len(before) == 4)
     batch, channels, height, width = before
     parts = (block, block, channels // block**2)
     inner = parts if mode == "DCR" else parts[::-1]
@@ -325,9 +336,13 @@ def depth_to_space(reader: NodeReader) -> Iterator[AccessRoute]:
 
 def space_to_depth(reader: NodeReader) -> Iterator[AccessRoute]:
     """Blocks of the image become channels."""
-    before, after, block = input_sizes(reader), output_sizes(reader), reader.integer("blocksize", 1)
+    before, after, block = (
+        static.input_sizes(reader),
+        static.output_sizes(reader),
+        reader.integer("blocksize", 1),
+    )
     mode = reader.text("mode", "DCR")
-    check_fits(reader, mode in _UNBLOCKED and len(before) == 4)
+    static.check_fits(reader, mode in _UNBLOCKED and len(before) == 4)
     batch, channels, height, width = before
     split = (batch, channels, height // block, block, width // block, block)
     yield route(0, _reordered(before, split, _UNBLOCKED[mode], after))
@@ -341,10 +356,12 @@ def _reordered(before: Sizes, split: Sizes, order: Sizes, after: Sizes) -> Steps
 
 def concat(reader: NodeReader) -> Iterator[AccessRoute]:
     """Concatenated tensors."""
-    sizes = [input_sizes(reader, position) for position in range(len(reader.node.proto.input))]
-    check_fits(reader, bool(sizes))
-    axis = axis_at(reader, 1, len(sizes[0]))
-    check_fits(reader, all(len(each) > axis for each in sizes))
+    sizes = [
+        static.input_sizes(reader, position) for position in range(len(reader.node.proto.input))
+    ]
+    static.check_fits(reader, bool(sizes))
+    axis = static.axis_at(reader, 1, len(sizes[0]))
+    static.check_fits(reader, all(len(each) > axis for each in sizes))
     whole = sum(each[axis] for each in sizes)
     starts = accumulate((each[axis] for each in sizes), initial=0)
     for position, (each, start) in enumerate(zip(sizes, starts, strict=False)):
@@ -353,14 +370,14 @@ def concat(reader: NodeReader) -> Iterator[AccessRoute]:
 
 def split(reader: NodeReader) -> Iterator[AccessRoute]:
     """Parts along an axis, each a separate output."""
-    whole = input_sizes(reader)
+    whole = static.input_sizes(reader)
     yield from parameters(reader, 1)
-    axis = axis_at(reader, 0, len(whole))
+    axis = static.axis_at(reader, 0, len(whole))
     names = list(reader.node.proto.output)
-    sizes = [output_sizes(reader, i) if name else None for i, name in enumerate(names)]
+    sizes = [static.output_sizes(reader, i) if name else None for i, name in enumerate(names)]
     lengths = [None if each is None else each[axis] for each in sizes]
     if None in lengths:
-        lengths = list(attribute_or_input(reader, "split", 1) or lengths)
+        lengths = list(static.attribute_or_input(reader, "split", 1) or lengths)
     start: int | None = 0
     for i, (name, length) in enumerate(zip(names, lengths, strict=True)):
         if name and length is not None:
@@ -372,8 +389,8 @@ def split(reader: NodeReader) -> Iterator[AccessRoute]:
 
 def expand_tile(reader: NodeReader) -> Iterator[AccessRoute]:
     """Tile and Expand; an axis that Expand repeats has one element or is missing."""
-    before, after = input_sizes(reader), output_sizes(reader)
-    check_fits(reader, len(before) <= len(after))
+    before, after = static.input_sizes(reader), static.output_sizes(reader)
+    static.check_fits(reader, len(before) <= len(after))
     own = (*(1,) * (len(after) - len(before)), *before)
     pairs = enumerate(zip(own, after, strict=True))
     repeated = tuple(Repeat(axis=axis, size=a) for axis, (a, b) in pairs if a != b)

@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nestmap.model.workload.access import VectorNest
-from nestmap.pipeline.frontend.onnx.access.axis_reads import (
-    Axes,
-    VectorReads,
-    broadcast_indices,
-    loop_index,
-    output_indices,
-    row_names,
-    vector_nest,
-)
+from nestmap.pipeline.frontend.onnx.access import axis_reads as reads
 from nestmap.pipeline.frontend.onnx.load.shapes import Sizes
 
 
@@ -25,20 +17,22 @@ def softmax_nest(scores: Sizes, biases: Sequence[Sizes | None]) -> VectorNest:
         biases: the sizes of the biases; biases with four axes are broadcast, others are masks with
             various meanings and are read whole.
     """
-    names = row_names(len(scores))
+    names = reads.row_names(len(scores))
     added = [None if bias is None else _row(scores, bias) for bias in biases]
-    return vector_nest(
-        scores, VectorReads(names, {}), (output_indices(names, {len(names) - 1}), *added)
+    return reads.vector_nest(
+        scores,
+        reads.VectorReads(names, {}),
+        (reads.output_indices(names, {len(names) - 1}), *added),
     )
 
 
-def _row(scores: Sizes, bias: Sizes) -> Axes | None:
+def _row(scores: Sizes, bias: Sizes) -> reads.Axes | None:
     if len(bias) != len(scores) or any(
         own not in (1, size) for own, size in zip(bias[:-1], scores[:-1], strict=True)
     ):
         return None
-    names = row_names(len(scores))
-    return (*broadcast_indices(names[:-1], scores[:-1], bias[:-1]), None)
+    names = reads.row_names(len(scores))
+    return (*reads.broadcast_indices(names[:-1], scores[:-1], bias[:-1]), None)
 
 
 def sample_nest(samples: Sizes, inputs: int) -> VectorNest:
@@ -50,10 +44,12 @@ def sample_nest(samples: Sizes, inputs: int) -> VectorNest:
     """
     names = ("B", "K", "FY", "FX", "OY", "OX")
     image, offsets = (
-        output_indices(names[:4], {2, 3}),
-        (loop_index("B"), None, loop_index("OY"), loop_index("OX")),
+        reads.output_indices(names[:4], {2, 3}),
+        (reads.loop_index("B"), None, reads.loop_index("OY"), reads.loop_index("OX")),
     )
-    return vector_nest(samples, VectorReads(names, {}), (image, *(offsets,) * (inputs - 1)))
+    return reads.vector_nest(
+        samples, reads.VectorReads(names, {}), (image, *(offsets,) * (inputs - 1))
+    )
 
 
 def sum_nest(axes: Sequence[str], kept: Sequence[str], sizes: Sizes) -> VectorNest:
@@ -64,6 +60,6 @@ def sum_nest(axes: Sequence[str], kept: Sequence[str], sizes: Sizes) -> VectorNe
         kept: the names of the output's axes.
         sizes: the sizes of the output.
     """
-    loops = dict(zip(kept, row_names(len(kept)), strict=True))
-    read = tuple(loop_index(loops[axis]) if axis in loops else None for axis in axes)
-    return vector_nest(sizes, VectorReads((*loops.values(),), {}), (read,))
+    loops = dict(zip(kept, reads.row_names(len(kept)), strict=True))
+    read = tuple(reads.loop_index(loops[axis]) if axis in loops else None for axis in axes)
+    return reads.vector_nest(sizes, reads.VectorReads((*loops.values(),), {}), (read,))

@@ -11,28 +11,10 @@ import numpy as np
 
 from nestmap.model.dims import Dimension
 from nestmap.model.workload.affine import AffineIndex, Term
-from nestmap.pipeline.frontend.onnx.access.axis_reads import (
-    Names,
-    ReadRule,
-    VectorReads,
-    image_names,
-    loop_index,
-    names_of,
-    output_indices,
-    phase_loop,
-    row_names,
-    window,
-    window_loop,
-)
+from nestmap.pipeline.frontend.onnx.access import axis_reads as reads
 from nestmap.pipeline.frontend.onnx.load.shapes import Sizes
+from nestmap.pipeline.frontend.onnx.node import static_values as static
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
-from nestmap.pipeline.frontend.onnx.node.static_values import (
-    check_fits,
-    input_sizes,
-    integers_at,
-    normalize_axis,
-    output_sizes,
-)
 
 # --- determines the reads of Resize and Upsample: indices along axes scaled by whole factors ---
 
@@ -51,11 +33,11 @@ Factors = tuple[int, int]
 """The factors by which an axis grows and shrinks; one of them is 1."""
 
 
-def resize(reader: NodeReader) -> VectorReads:
+def resize(reader: NodeReader) -> reads.VectorReads:
     """The reads of a Resize or Upsample; axes not scaled by whole factors are read whole."""
-    before, after = input_sizes(reader), output_sizes(reader)
-    check_fits(reader, len(before) == len(after))
-    names = names_of(len(after))
+    before, after = static.input_sizes(reader), static.output_sizes(reader)
+    static.check_fits(reader, len(before) == len(after))
+    names = reads.names_of(len(after))
     windows, phases = dict[Dimension, int](), dict[Dimension, int]()
     axes: list[AffineIndex | None] = [None] * len(after)
     for axis, factors in _factors(reader, before, after).items():
@@ -70,10 +52,10 @@ def resize(reader: NodeReader) -> VectorReads:
             axes[axis] = AffineIndex(terms=(Term(dimension=name, coefficient=down),), size=size)
         else:
             over = last - min(0, first) + 1, max(0, -first)
-            axes[axis] = window(name, after[axis] // up, before[axis], (down, 1), over)
-            windows[window_loop(name)] = over[0]
-    inner_loops = [*windows.items(), *((phase_loop(name), up) for name, up in phases.items())]
-    return VectorReads(names, {0: tuple(axes)}, dict(reversed(inner_loops)), phases)
+            axes[axis] = reads.window(name, after[axis] // up, before[axis], (down, 1), over)
+            windows[reads.window_loop(name)] = over[0]
+    inner_loops = [*windows.items(), *((reads.phase_loop(name), up) for name, up in phases.items())]
+    return reads.VectorReads(names, {0: tuple(axes)}, dict(reversed(inner_loops)), phases)
 
 
 def _reach(reader: NodeReader, factors: Factors) -> tuple[int, int] | None:
@@ -129,7 +111,8 @@ def _factors(reader: NodeReader, before: Sizes, after: Sizes) -> dict[int, Facto
     """
     rank = len(before)
     axes = tuple(
-        normalize_axis(reader, axis, rank) for axis in reader.integer_list("axes") or range(rank)
+        static.normalize_axis(reader, axis, rank)
+        for axis in reader.integer_list("axes") or range(rank)
     )
     pairs = tuple(zip(before, after, strict=True))
     found = {axis: (1, 1) for axis, (a, b) in enumerate(pairs) if a == b and axis not in axes}
@@ -163,43 +146,49 @@ def _scales(reader: NodeReader) -> tuple[float, ...]:
 _NHWC: Final = "com.microsoft.NhwcMaxPool"
 
 
-def _pool(reader: NodeReader) -> VectorReads:
+def _pool(reader: NodeReader) -> reads.VectorReads:
     """Windows with strides and dilations; padding extends to the last window."""
-    count = len(input_sizes(reader)) - 2
+    count = len(static.input_sizes(reader)) - 2
     ones = (1,) * count
     kernel = reader.integers("kernel_shape", ones)
     strides, dilations = reader.integers("strides", ones), reader.integers("dilations", ones)
     return _windows(reader, kernel, tuple(zip(strides, dilations, strict=True)))
 
 
-def _global_pool(reader: NodeReader) -> VectorReads:
+def _global_pool(reader: NodeReader) -> reads.VectorReads:
     """One window for each channel."""
     _, places = _places(reader)
-    image = input_sizes(reader)
+    image = static.input_sizes(reader)
     kernel = tuple(image[place] for place in places)
     return _windows(reader, kernel, ((1, 1),) * len(kernel))
 
 
-def _windows(reader: NodeReader, kernel: Sizes, steps: tuple[tuple[int, int], ...]) -> VectorReads:
-    image, output = input_sizes(reader), output_sizes(reader)
+def _windows(
+    reader: NodeReader, kernel: Sizes, steps: tuple[tuple[int, int], ...]
+) -> reads.VectorReads:
+    image, output = static.input_sizes(reader), static.output_sizes(reader)
     names, places = _places(reader)
-    check_fits(reader, len(output) == len(image))
+    static.check_fits(reader, len(output) == len(image))
     reached = [
         (output[place] - 1) * stride + (elements - 1) * dilation + 1 - image[place]
         for place, elements, (stride, dilation) in zip(places, kernel, steps, strict=True)
     ]
     before = _before(reader, [max(0, over) for over in reached])
-    axes = list(output_indices(names))
+    axes = list(reads.output_indices(names))
     for place, elements, step, lead in zip(places, kernel, steps, before, strict=True):
-        axes[place] = window(names[place], output[place], image[place], step, (elements, lead))
-    windows = {window_loop(names[place]): size for place, size in zip(places, kernel, strict=True)}
-    return VectorReads(names, {0: tuple(axes)}, dict(reversed(windows.items())))
+        axes[place] = reads.window(
+            names[place], output[place], image[place], step, (elements, lead)
+        )
+    windows = {
+        reads.window_loop(names[place]): size for place, size in zip(places, kernel, strict=True)
+    }
+    return reads.VectorReads(names, {0: tuple(axes)}, dict(reversed(windows.items())))
 
 
-def _places(reader: NodeReader) -> tuple[Names, range]:
+def _places(reader: NodeReader) -> tuple[reads.Names, range]:
     """The loops of the output, and the positions of the spatial axes; channels may be last."""
-    rank = len(output_sizes(reader))
-    batch, channels, *spatial = image_names(rank)
+    rank = len(static.output_sizes(reader))
+    batch, channels, *spatial = reads.image_names(rank)
     if reader.node.operator == _NHWC or reader.flag("channels_last"):
         return (batch, *spatial, channels), range(1, rank - 1)
     return (batch, channels, *spatial), range(2, rank)
@@ -219,71 +208,77 @@ def _before(reader: NodeReader, missing: list[int]) -> Sizes:
             return reader.integers("pads", (0,) * 2 * count, least=0)[:count]
 
 
-def _response(reader: NodeReader) -> VectorReads:
+def _response(reader: NodeReader) -> reads.VectorReads:
     """LRN: a window of channels around each channel."""
-    output, size = output_sizes(reader), reader.integer("size", 1)
-    names = names_of(len(output))
-    axes = list(output_indices(names))
-    axes[1] = window(names[1], output[1], output[1], (1, 1), (size, (size - 1) // 2))
-    return VectorReads(names, {0: tuple(axes)}, {window_loop(names[1]): size})
+    output, size = static.output_sizes(reader), reader.integer("size", 1)
+    names = reads.names_of(len(output))
+    axes = list(reads.output_indices(names))
+    axes[1] = reads.window(names[1], output[1], output[1], (1, 1), (size, (size - 1) // 2))
+    return reads.VectorReads(names, {0: tuple(axes)}, {reads.window_loop(names[1]): size})
 
 
-def _sample(reader: NodeReader) -> VectorReads:
+def _sample(reader: NodeReader) -> reads.VectorReads:
     """Any position in an image, given by a row of the grid."""
-    names = image_names(len(output_sizes(reader)))
+    names = reads.image_names(len(static.output_sizes(reader)))
     places = range(2, len(names))
-    grid = (loop_index("B"), *output_indices(names[2:]), None)
-    return VectorReads(names, {0: output_indices(names, places), 1: grid})
+    grid = (reads.loop_index("B"), *reads.output_indices(names[2:]), None)
+    return reads.VectorReads(names, {0: reads.output_indices(names, places), 1: grid})
 
 
-def _regions(reader: NodeReader) -> VectorReads:
+def _regions(reader: NodeReader) -> reads.VectorReads:
     """Any position in any image, given by a row of the regions."""
-    check_fits(reader, len(output_sizes(reader)) == len(input_sizes(reader)) == 4)
-    names = image_names(4)
-    inputs = {0: (None, loop_index("K"), None, None), 1: (loop_index("B"), None)}
-    return VectorReads(names, {**inputs, 2: (loop_index("B"),)} if reader.has(2) else inputs)
+    static.check_fits(
+        reader, len(static.output_sizes(reader)) == len(static.input_sizes(reader)) == 4
+    )
+    names = reads.image_names(4)
+    inputs = {0: (None, reads.loop_index("K"), None, None), 1: (reads.loop_index("B"), None)}
+    return reads.VectorReads(
+        names, {**inputs, 2: (reads.loop_index("B"),)} if reader.has(2) else inputs
+    )
 
 
-def _grid(reader: NodeReader) -> VectorReads:
+def _grid(reader: NodeReader) -> reads.VectorReads:
     """Each coordinate reads one row of a matrix."""
-    names = row_names(len(output_sizes(reader)))
-    return VectorReads(names, {0: (loop_index(names[0]), loop_index(names[-1]), None)})
+    names = reads.row_names(len(static.output_sizes(reader)))
+    return reads.VectorReads(
+        names, {0: (reads.loop_index(names[0]), reads.loop_index(names[-1]), None)}
+    )
 
 
-def _columns(reader: NodeReader) -> VectorReads:
+def _columns(reader: NodeReader) -> reads.VectorReads:
     """The columns that an image was split into; those of a channel are adjacent."""
-    output, block = output_sizes(reader), integers_at(reader, 2)
-    names = image_names(len(output))
+    output, block = static.output_sizes(reader), static.integers_at(reader, 2)
+    names = reads.image_names(len(output))
     if block is None:
-        return VectorReads(names, {0: (loop_index("B"), None, None)})
+        return reads.VectorReads(names, {0: (reads.loop_index("B"), None, None)})
     size = prod(block)
     channel = AffineIndex(
         terms=(Term(dimension="K", coefficient=size), Term(dimension="C")),
-        size=input_sizes(reader)[1],
+        size=static.input_sizes(reader)[1],
     )
-    return VectorReads(names, {0: (loop_index("B"), channel, None)}, {"C": size})
+    return reads.VectorReads(names, {0: (reads.loop_index("B"), channel, None)}, {"C": size})
 
 
-def _frames(reader: NodeReader) -> VectorReads:
+def _frames(reader: NodeReader) -> reads.VectorReads:
     """Frames of a signal, a fixed step apart."""
-    output, step = output_sizes(reader), integers_at(reader, 1)
-    window_sizes = input_sizes(reader, 2) if reader.has(2) else integers_at(reader, 3)
-    names = row_names(len(output))
-    tail = (None,) * (len(input_sizes(reader)) - 2)
+    output, step = static.output_sizes(reader), static.integers_at(reader, 1)
+    window_sizes = static.input_sizes(reader, 2) if reader.has(2) else static.integers_at(reader, 3)
+    names = reads.row_names(len(output))
+    tail = (None,) * (len(static.input_sizes(reader)) - 2)
     if step is None or not window_sizes:
-        return VectorReads(names, {0: (loop_index(names[0]), None, *tail)})
+        return reads.VectorReads(names, {0: (reads.loop_index(names[0]), None, *tail)})
     length = window_sizes[0]
     frame = AffineIndex(
         terms=(Term(dimension=names[1], coefficient=step[0]), Term(dimension="C")),
-        size=input_sizes(reader)[1],
+        size=static.input_sizes(reader)[1],
     )
-    return VectorReads(names, {0: (loop_index(names[0]), frame, *tail)}, {"C": length})
+    return reads.VectorReads(names, {0: (reads.loop_index(names[0]), frame, *tail)}, {"C": length})
 
 
 _GLOBAL: Final = ("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool")
 _MICROSOFT: Final = "com.microsoft.QLinear"
 
-NESTS: Final[Mapping[str, ReadRule]] = {
+NESTS: Final[Mapping[str, reads.ReadRule]] = {
     **dict.fromkeys(("MaxPool", "AveragePool", "LpPool", _NHWC), _pool),
     f"{_MICROSOFT}AveragePool": _pool,
     **dict.fromkeys((*_GLOBAL, f"{_MICROSOFT}GlobalAveragePool"), _global_pool),

@@ -15,13 +15,7 @@ from nestmap.pipeline.frontend.onnx.array.attention_core import (
     output_sizes,
 )
 from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, shape_text
-from nestmap.pipeline.frontend.onnx.node.node_expansion import (
-    Value,
-    intermediate,
-    layer_node,
-    movement_part,
-    value,
-)
+from nestmap.pipeline.frontend.onnx.node import node_expansion as expansion
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
 
 # --- converts attention operators of ONNX Runtime; see ``attention_core`` for the layers ---
@@ -41,9 +35,13 @@ def projected_attention(node: NodeReader) -> tuple[Node, ...]:
     hidden = node.integers("qkv_hidden_sizes", (weight[1] // 3,) * 3)
     if sum(hidden) != weight[1]:
         raise node.error(f"{weight[1]} columns of weights", f"{shape_text(hidden)} of Q, K and V")
-    made = intermediate(node, "projection", (*image[:2], weight[1]), node.tensor(0).precision)
+    made = expansion.intermediate(
+        node, "projection", (*image[:2], weight[1]), node.tensor(0).precision
+    )
     nest = matrix_product({"C": weight[0], "D": image[1], "K": weight[1]}, image[:1], ())
-    projection = layer_node(node, nest, {"I": value(node, 0), "W": value(node, 1)}, made)
+    projection = expansion.layer_node(
+        node, nest, {"I": expansion.value(node, 0), "W": expansion.value(node, 1)}, made
+    )
     query, key, values = (_heads(node, image[:2], size, made) for size in hidden)
     key, values, joints = _both_cached(node, key, values)
     given = AttentionOperands(query, key, values, _biases(node, 3, 5), _masks(node, 3, 5))
@@ -94,12 +92,12 @@ def _apart(node: NodeReader, count: int) -> tuple[Heads, Heads, Heads]:
     packed = node.sizes(0)
     if len(packed) == 5:  # [batch, length, heads, 3, size]
         batch, length, heads, _, size = packed
-        whole = Heads(batch, heads, length, size, value(node, 0))
+        whole = Heads(batch, heads, length, size, expansion.value(node, 0))
         return whole, whole, whole
     query, keys = heads_of(node, 0, count), node.sizes(1)
     if len(keys) == 5:  # [batch, length, heads, 2, size]
         batch, length, heads, _, size = keys
-        both = Heads(batch, heads, length, size, value(node, 1))
+        both = Heads(batch, heads, length, size, expansion.value(node, 1))
         return query, both, both
     return query, heads_of(node, 1, count), heads_of(node, 2, count)
 
@@ -112,7 +110,7 @@ def _grouped(node: NodeReader, heads: int, key_heads: int) -> tuple[Heads, Heads
     return replace(whole, heads=heads), key, key
 
 
-def _heads(node: NodeReader, outer: Sizes, hidden: int, made: Value) -> Heads:
+def _heads(node: NodeReader, outer: Sizes, hidden: int, made: expansion.Value) -> Heads:
     count = node.integer("num_heads", 0, least=0)
     if count < 1 or hidden % count:
         raise node.error(
@@ -130,8 +128,8 @@ def _both_cached(
         return key, values, ()
     length = old[3] + key.length
     whole = (2, key.batch, key.heads, length, key.size)
-    made = intermediate(node, "present", whole, key.value.tensor.precision)
-    joint = movement_part(node, "Concat", (value(node, 4), key.value), made)
+    made = expansion.intermediate(node, "present", whole, key.value.tensor.precision)
+    joint = expansion.movement_part(node, "Concat", (expansion.value(node, 4), key.value), made)
     return (
         replace(key, length=length, value=made),
         replace(values, length=length, value=made),
@@ -139,8 +137,8 @@ def _both_cached(
     )
 
 
-def _biases(node: NodeReader, *positions: int) -> tuple[Value, ...]:
-    return tuple(value(node, position) for position in positions if node.has(position))
+def _biases(node: NodeReader, *positions: int) -> tuple[expansion.Value, ...]:
+    return tuple(expansion.value(node, position) for position in positions if node.has(position))
 
 
 def _masks(node: NodeReader, *positions: int) -> int:
@@ -165,7 +163,7 @@ def attention(node: NodeReader) -> tuple[Node, ...]:
     query = heads_of(node, 0, query_heads)
     key, join_keys = append_to_cache(node, heads_of(node, 1, key_heads), 4, "present_key")
     values, join_values = append_to_cache(node, heads_of(node, 2, key_heads), 5, "present_value")
-    biases = (value(node, 3),) if node.has(3) else ()
+    biases = (expansion.value(node, 3),) if node.has(3) else ()
     extra = len(biases) + node.flag("is_causal") + _SOFTCAP * bool(node.number("softcap", 0.0))
     given = AttentionOperands(query, key, values, biases, extra)
     nodes = attention_nodes(node, given)

@@ -19,14 +19,7 @@ from nestmap.model.workload.operation_counts import OPERATIONS, SCALE_OPERATIONS
 from nestmap.pipeline.frontend.onnx.access.operand_routes import concat_routes
 from nestmap.pipeline.frontend.onnx.access.vector_parts import softmax_nest
 from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, shape_text
-from nestmap.pipeline.frontend.onnx.node.node_expansion import (
-    Value,
-    intermediate,
-    layer_node,
-    movement_part,
-    value,
-    vector_part,
-)
+from nestmap.pipeline.frontend.onnx.node import node_expansion as expansion
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
 
 
@@ -39,7 +32,7 @@ class Heads:
     heads: int
     length: int
     size: int
-    value: Value
+    value: expansion.Value
 
     @property
     def sizes(self) -> Sizes:
@@ -55,7 +48,7 @@ class AttentionOperands:
     query: Heads
     key: Heads
     values: Heads
-    biases: tuple[Value, ...] = ()
+    biases: tuple[expansion.Value, ...] = ()
     extra: int = 0
 
 
@@ -72,13 +65,13 @@ def heads_of(node: NodeReader, position: int, count: int) -> Heads:
     """
     sizes = node.sizes(position)
     if len(sizes) == 4:
-        return Heads(*sizes, value(node, position))
+        return Heads(*sizes, expansion.value(node, position))
     if len(sizes) != 3 or count < 1 or sizes[2] % count:
         raise node.error(
             f"an input of shape {shape_text(sizes)} and {count} heads",
             "[batch, heads, length, size], or [batch, length, hidden] and heads that divide hidden",
         )
-    return Heads(sizes[0], count, sizes[1], sizes[2] // count, value(node, position))
+    return Heads(sizes[0], count, sizes[1], sizes[2] // count, expansion.value(node, position))
 
 
 def append_to_cache(
@@ -104,17 +97,17 @@ def append_to_cache(
             f"a cache of shape {shape_text(old)}",
             f"{shape_text((batch, heads, None, size))}, as the new keys or values",
         )
-    return (new, ()) if not old else _joined(node, new, value(node, past), suffix)
+    return (new, ()) if not old else _joined(node, new, expansion.value(node, past), suffix)
 
 
 def _joined(
-    node: NodeReader, new: Heads, past: Value, suffix: str
+    node: NodeReader, new: Heads, past: expansion.Value, suffix: str
 ) -> tuple[Heads, tuple[Node, ...]]:
     length = new.length + (past.tensor.sizes or (0, 0, 0))[2]
     whole = (new.batch, new.heads, length, new.size)
-    made = intermediate(node, suffix, whole, new.value.tensor.precision)
+    made = expansion.intermediate(node, suffix, whole, new.value.tensor.precision)
     routes = concat_routes(2, (past.tensor.sizes, new.value.tensor.sizes))
-    joint = movement_part(node, "Concat", (past, new.value), made, routes)
+    joint = expansion.movement_part(node, "Concat", (past, new.value), made, routes)
     return replace(new, length=length, value=made), (joint,)
 
 
@@ -128,15 +121,17 @@ def attention_nodes(node: NodeReader, given: AttentionOperands) -> tuple[Node, .
     query, key, values = given.query, given.key, given.values
     bits = query.value.tensor.precision
     matrices = (query.batch, query.heads, query.length, key.length)
-    scores, weights = (intermediate(node, part, matrices, bits) for part in ("scores", "softmax"))
+    scores, weights = (
+        expansion.intermediate(node, part, matrices, bits) for part in ("scores", "softmax")
+    )
     first = _product(query, key, (key.size, key.length))
     second = _product(query, key, (key.length, values.size))
     work = (matrices, SCALE_OPERATIONS + OPERATIONS["Softmax"] + given.extra)
     nest = softmax_nest(matrices, [bias.tensor.sizes for bias in given.biases])
     return (
-        layer_node(node, first, {"I": query.value, "W": key.value}, scores),
-        vector_part(node, "Softmax", work, (scores, *given.biases), weights, nest),
-        layer_node(node, second, {"I": weights, "W": values.value}),
+        expansion.layer_node(node, first, {"I": query.value, "W": key.value}, scores),
+        expansion.vector_part(node, "Softmax", work, (scores, *given.biases), weights, nest),
+        expansion.layer_node(node, second, {"I": weights, "W": values.value}),
     )
 
 

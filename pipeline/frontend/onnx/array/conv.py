@@ -16,14 +16,7 @@ from nestmap.model.workload.loop_nests import Axis, Channels, convolution, gathe
 from nestmap.pipeline.frontend.onnx.access.operand_routes import concat_routes
 from nestmap.pipeline.frontend.onnx.access.vector_parts import sample_nest
 from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, shape_text
-from nestmap.pipeline.frontend.onnx.node.node_expansion import (
-    intermediate,
-    layer_node,
-    movement_part,
-    single_layer,
-    value,
-    vector_part,
-)
+from nestmap.pipeline.frontend.onnx.node import node_expansion as expansion
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
 
 _AUTO_PADS: Final = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
@@ -53,7 +46,9 @@ def qlinear_conv(node: NodeReader) -> tuple[Node, ...]:
 def _conv(node: NodeReader, image: int, weight: int) -> tuple[Node, ...]:
     channels, axes = _geometry(node, node.sizes(image), node.sizes(weight))
     nest = convolution(_two_axes(axes), channels)
-    return single_layer(node, nest, {"W": value(node, weight), "I": value(node, image)})
+    return expansion.single_layer(
+        node, nest, {"W": expansion.value(node, weight), "I": expansion.value(node, image)}
+    )
 
 
 def causal_conv(node: NodeReader) -> tuple[Node, ...]:
@@ -69,19 +64,19 @@ def causal_conv(node: NodeReader) -> tuple[Node, ...]:
     node.check_output(image)
     length, kernel = image[2], weight[2]
     channels = Channels(batch=image[0], groups=image[1], outputs=1, inputs=1)
-    weights, read = value(node, 1), value(node, 0)
+    weights, read = expansion.value(node, 1), expansion.value(node, 0)
     if not node.has(3):
         axis = Axis(letter="X", input=length, kernel=kernel, padding=(kernel - 1, 0))
-        return single_layer(
+        return expansion.single_layer(
             node, convolution(_two_axes((axis,)), channels), {"W": weights, "I": read}
         )
     axis = Axis(letter="X", input=length + kernel - 1, kernel=kernel)
-    whole = intermediate(node, "past", (*image[:2], axis.input), read.tensor.precision)
-    both = value(node, 3), read
+    whole = expansion.intermediate(node, "past", (*image[:2], axis.input), read.tensor.precision)
+    both = expansion.value(node, 3), read
     routes = concat_routes(2, [each.tensor.sizes for each in both])
-    joint = movement_part(node, "Concat", both, whole, routes)
+    joint = expansion.movement_part(node, "Concat", both, whole, routes)
     nest = convolution(_two_axes((axis,)), channels)
-    return joint, layer_node(node, nest, {"W": weights, "I": whole})
+    return joint, expansion.layer_node(node, nest, {"W": weights, "I": whole})
 
 
 def deform_conv(node: NodeReader) -> tuple[Node, ...]:
@@ -98,13 +93,13 @@ def deform_conv(node: NodeReader) -> tuple[Node, ...]:
         raise node.error(f"an input of shape {shape_text(image)}", "two spatial axes")
     channels, axes = _geometry(node, image, node.sizes(1))
     sizes = (*image[:2], *(a.kernel for a in axes), *(a.output_size for a in axes))
-    samples = intermediate(node, "samples", sizes, node.tensor(0).precision)
+    samples = expansion.intermediate(node, "samples", sizes, node.tensor(0).precision)
     masked = node.has(4)
-    read = [value(node, position) for position in ((0, 2, 4) if masked else (0, 2))]
+    read = [expansion.value(node, position) for position in ((0, 2, 4) if masked else (0, 2))]
     reads = sample_nest(sizes, len(read))
-    work = vector_part(node, "Sample", (sizes, _SAMPLE + masked), read, samples, reads)
+    work = expansion.vector_part(node, "Sample", (sizes, _SAMPLE + masked), read, samples, reads)
     nest = gathered_convolution(axes, channels)
-    return work, layer_node(node, nest, {"W": value(node, 1), "I": samples})
+    return work, expansion.layer_node(node, nest, {"W": expansion.value(node, 1), "I": samples})
 
 
 def channels_of(node: NodeReader, image: Sizes, weight: Sizes) -> int:

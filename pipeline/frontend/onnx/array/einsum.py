@@ -18,15 +18,7 @@ from nestmap.model.workload.graph import Node
 from nestmap.pipeline.frontend.onnx.access.operand_routes import transpose_routes
 from nestmap.pipeline.frontend.onnx.access.vector_parts import sum_nest
 from nestmap.pipeline.frontend.onnx.load.shapes import shape_text
-from nestmap.pipeline.frontend.onnx.node.node_expansion import (
-    Value,
-    intermediate,
-    layer_node,
-    movement_part,
-    single_layer,
-    value,
-    vector_part,
-)
+from nestmap.pipeline.frontend.onnx.node import node_expansion as expansion
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
 from nestmap.pipeline.frontend.onnx.resolve.equations import DOTS, EXPECTED, terms_of
 
@@ -39,7 +31,7 @@ class Factor:
     """A tensor with its axes by letter (``.0``, ``.1``: axes of the dots, from the end)."""
 
     axes: Mapping[str, int]
-    value: Value
+    value: expansion.Value
 
 
 def einsum(node: NodeReader) -> tuple[Node, ...]:
@@ -67,21 +59,27 @@ def einsum(node: NodeReader) -> tuple[Node, ...]:
         kept = [label for label in {**a.axes, **b.axes} if label in needed]
         whole = {label: sizes[label] for label in kept}
         bits = a.value.tensor.precision
-        product = Factor(whole, intermediate(node, f"product{len(made)}", (*whole.values(),), bits))
+        product = Factor(
+            whole, expansion.intermediate(node, f"product{len(made)}", (*whole.values(),), bits)
+        )
         made.append(_product(node, a, b, kept, product.value))
         factors.insert(0, product)
     if not made:
         left, right = factors
         nest = contraction(left.axes, right.axes, output)
-        return single_layer(node, nest, {"I": left.value, "W": right.value})
+        return expansion.single_layer(node, nest, {"I": left.value, "W": right.value})
     return (*made, _product(node, factors[0], factors[1], output))
 
 
 def _product(
-    node: NodeReader, left: Factor, right: Factor, output: Sequence[str], made: Value | None = None
+    node: NodeReader,
+    left: Factor,
+    right: Factor,
+    output: Sequence[str],
+    made: expansion.Value | None = None,
 ) -> Node:
     nest = contraction(left.axes, right.axes, output)
-    return layer_node(node, nest, {"I": left.value, "W": right.value}, made)
+    return expansion.layer_node(node, nest, {"I": left.value, "W": right.value}, made)
 
 
 def _alone(node: NodeReader, factor: Factor, output: Sequence[str]) -> tuple[Node, ...]:
@@ -89,11 +87,11 @@ def _alone(node: NodeReader, factor: Factor, output: Sequence[str]) -> tuple[Nod
     plain = len(node.sizes(0)) == len(axes)  # else the input has a letter twice (a diagonal)
     if len(output) == len(axes):
         routes = transpose_routes(axes, output) if plain else None
-        return (movement_part(node, operator, [factor.value], routes=routes),)
+        return (expansion.movement_part(node, operator, [factor.value], routes=routes),)
     sizes = tuple(factor.axes[label] for label in output)
     nest = sum_nest(axes, output, sizes) if plain else None
     work = (tuple(factor.axes.values()), 1)
-    return (vector_part(node, operator, work, [factor.value], nest=nest),)
+    return (expansion.vector_part(node, operator, work, [factor.value], nest=nest),)
 
 
 def _cheapest(factors: Sequence[Factor], sizes: Mapping[str, int]) -> tuple[int, int]:
@@ -127,7 +125,7 @@ def _factor(node: NodeReader, position: int, term: str) -> Factor:
     for label, size in zip(labels, sizes, strict=True):
         if axes.setdefault(label, size) != size:
             raise node.error(f"{size} and {axes[label]} elements along {label!r}", "equal sizes")
-    return Factor(axes, value(node, position))
+    return Factor(axes, expansion.value(node, position))
 
 
 def _labels(term: str, dotted: int) -> tuple[str, ...]:

@@ -15,13 +15,7 @@ from nestmap.model.workload.contraction import contraction
 from nestmap.model.workload.graph import Node
 from nestmap.pipeline.frontend.onnx.array.attention_core import Heads, heads_of
 from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, shape_text
-from nestmap.pipeline.frontend.onnx.node.node_expansion import (
-    Value,
-    intermediate,
-    layer_node,
-    value,
-    vector_part,
-)
+from nestmap.pipeline.frontend.onnx.node import node_expansion as expansion
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
 
 _RULES: Final = ("linear", "gated", "delta", "gated_delta")
@@ -41,18 +35,18 @@ def linear_attention(node: NodeReader) -> tuple[Node, ...]:
         raise node.error(f"update_rule {rule!r}", f"one of {', '.join(_RULES)}")
     query, key, values = _heads(node)
     node.check_output((query.batch, query.length, query.heads * values.size))
-    state = intermediate(
+    state = expansion.intermediate(
         node, "state", (*_matrix(key, values).values(),), query.value.tensor.precision
     )
     updates = _updates(node, rule, (key, values), state)
     shared = query.heads // key.heads
     own = {**_steps(key), "k": key.size} | ({"g": shared} if shared > 1 else {})
     nest = contraction(own, _matrix(key, values), "bhgtv" if shared > 1 else "bhtv")
-    return (*updates, layer_node(node, nest, {"I": query.value, "W": state}))
+    return (*updates, expansion.layer_node(node, nest, {"I": query.value, "W": state}))
 
 
 def _updates(
-    node: NodeReader, rule: str, given: tuple[Heads, Heads], state: Value
+    node: NodeReader, rule: str, given: tuple[Heads, Heads], state: expansion.Value
 ) -> tuple[Node, ...]:
     """The nodes that update the state from keys and values."""
     key, values = given
@@ -61,21 +55,27 @@ def _updates(
     made: list[Node] = []
     added = values.value
     if "delta" in rule:
-        read, added = (intermediate(node, name, values.sizes, bits) for name in ("read", "delta"))
+        read, added = (
+            expansion.intermediate(node, name, values.sizes, bits) for name in ("read", "delta")
+        )
         nest = contraction({**steps, "k": key.size}, matrix, "bhtv")
         past = _past(node, sizes, bits)
-        made.append(layer_node(node, nest, {"I": key.value, "W": past}, read))
+        made.append(expansion.layer_node(node, nest, {"I": key.value, "W": past}, read))
         work = (values.sizes, 2)  # subtract, times beta
         made.append(
-            vector_part(node, "Delta", work, (values.value, read, *_some(node, _BETA)), added)
+            expansion.vector_part(
+                node, "Delta", work, (values.value, read, *_some(node, _BETA)), added
+            )
         )
     gated = "gated" in rule
-    sums = intermediate(node, "update", sizes, bits) if gated else state
+    sums = expansion.intermediate(node, "update", sizes, bits) if gated else state
     nest = contraction({**steps, "k": key.size}, {**steps, "v": values.size}, "bhkv")
-    made.append(layer_node(node, nest, {"I": key.value, "W": added}, sums))
+    made.append(expansion.layer_node(node, nest, {"I": key.value, "W": added}, sums))
     if gated:
         work = ((key.length, *sizes), 1)
-        made.append(vector_part(node, "Decay", work, (sums, *_some(node, _PAST, _DECAY)), state))
+        made.append(
+            expansion.vector_part(node, "Decay", work, (sums, *_some(node, _PAST, _DECAY)), state)
+        )
     return tuple(made)
 
 
@@ -103,12 +103,12 @@ def _matrix(key: Heads, values: Heads) -> dict[str, int]:
     return {"b": key.batch, "h": key.heads, "k": key.size, "v": values.size}
 
 
-def _past(node: NodeReader, sizes: Sizes, bits: int) -> Value:
+def _past(node: NodeReader, sizes: Sizes, bits: int) -> expansion.Value:
     """The state before the first step; zeros if not given."""
     if node.has(_PAST):
-        return value(node, _PAST)
-    return replace(intermediate(node, "past", sizes, bits), source=None)
+        return expansion.value(node, _PAST)
+    return replace(expansion.intermediate(node, "past", sizes, bits), source=None)
 
 
-def _some(node: NodeReader, *positions: int) -> tuple[Value, ...]:
-    return tuple(value(node, position) for position in positions if node.has(position))
+def _some(node: NodeReader, *positions: int) -> tuple[expansion.Value, ...]:
+    return tuple(expansion.value(node, position) for position in positions if node.has(position))

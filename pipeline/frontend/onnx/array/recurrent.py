@@ -17,13 +17,7 @@ from typing import Final, final
 from nestmap.model.workload.graph import Node
 from nestmap.model.workload.loop_nests import matrix_product
 from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, shape_text
-from nestmap.pipeline.frontend.onnx.node.node_expansion import (
-    Value,
-    intermediate,
-    layer_node,
-    value,
-    vector_part,
-)
+from nestmap.pipeline.frontend.onnx.node import node_expansion as expansion
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
 
 _INITIAL_H: Final = 5
@@ -68,7 +62,7 @@ def recurrent(node: NodeReader) -> tuple[Node, ...]:
     """
     cell = CELLS[node.node.operator]
     found = _sequences(node, cell, node.sizes(1), node.sizes(2))
-    return _nodes(node, cell, found, value(node, 0))
+    return _nodes(node, cell, found, expansion.value(node, 0))
 
 
 def dynamic_quantize_lstm(node: NodeReader) -> tuple[Node, ...]:
@@ -80,7 +74,7 @@ def dynamic_quantize_lstm(node: NodeReader) -> tuple[Node, ...]:
     cell = CELLS["LSTM"]
     kernel, state = ((*sizes[:1], *sizes[:0:-1]) for sizes in (node.sizes(1), node.sizes(2)))
     found = _sequences(node, cell, kernel, state)
-    return _nodes(node, cell, found, value(node, 0).of_bits(8))
+    return _nodes(node, cell, found, expansion.value(node, 0).of_bits(8))
 
 
 def _sequences(node: NodeReader, cell: Cell, kernel: Sizes, state: Sizes) -> Sequences:
@@ -101,12 +95,14 @@ def _sequences(node: NodeReader, cell: Cell, kernel: Sizes, state: Sizes) -> Seq
     return Sequences(steps, batch, image[2], directions, hidden)
 
 
-def _nodes(node: NodeReader, cell: Cell, found: Sequences, image: Value) -> tuple[Node, ...]:
+def _nodes(
+    node: NodeReader, cell: Cell, found: Sequences, image: expansion.Value
+) -> tuple[Node, ...]:
     wide = cell.gates * found.hidden
     bits = node.tensor(0).precision
     whole = (found.directions, found.steps, found.batch, wide)
-    made = intermediate(node, "input", whole, bits)
-    added = intermediate(node, "recurrent", whole, bits)
+    made = expansion.intermediate(node, "input", whole, bits)
+    added = expansion.intermediate(node, "recurrent", whole, bits)
     rows = {"C": found.inputs, "D": found.steps * found.batch, "K": wide}
     directions = (found.directions,) if found.directions > 1 else ()
     forward = matrix_product(rows, (), directions)
@@ -118,15 +114,15 @@ def _nodes(node: NodeReader, cell: Cell, found: Sequences, image: Value) -> tupl
     work = (found.directions, found.steps, found.batch, found.hidden)
     gates = cell.operations + peepholes + bias
     return (
-        layer_node(node, forward, {"I": image, "W": value(node, 1)}, made),
-        layer_node(node, back, {"I": states, "W": value(node, 2)}, added),
-        vector_part(node, "Gates", (work, gates), (made, added)),
+        expansion.layer_node(node, forward, {"I": image, "W": expansion.value(node, 1)}, made),
+        expansion.layer_node(node, back, {"I": states, "W": expansion.value(node, 2)}, added),
+        expansion.vector_part(node, "Gates", (work, gates), (made, added)),
     )
 
 
-def _states(node: NodeReader, found: Sequences, image: Value) -> Value:
+def _states(node: NodeReader, found: Sequences, image: expansion.Value) -> expansion.Value:
     """The hidden states before each step; only the initial one has a source in the graph."""
     source = node.source(_INITIAL_H) if node.has(_INITIAL_H) else None
     sizes = (found.directions, found.steps, found.batch, found.hidden)
-    states = intermediate(node, "states", sizes, image.tensor.precision)
-    return Value(states.tensor, source, image.quantized)
+    states = expansion.intermediate(node, "states", sizes, image.tensor.precision)
+    return expansion.Value(states.tensor, source, image.quantized)

@@ -14,13 +14,7 @@ from nestmap.model.workload.transposed_conv import TransposedAxis, transposed_co
 from nestmap.pipeline.frontend.onnx.access.operand_routes import interleave_routes
 from nestmap.pipeline.frontend.onnx.array.conv import auto_pad_of, channels_of, check_kernel
 from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, shape_text
-from nestmap.pipeline.frontend.onnx.node.node_expansion import (
-    intermediate,
-    layer_node,
-    movement_part,
-    single_layer,
-    value,
-)
+from nestmap.pipeline.frontend.onnx.node import node_expansion as expansion
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
 
 
@@ -41,18 +35,21 @@ def conv_transpose(node: NodeReader) -> tuple[Node, ...]:
     except ValueError as error:
         found, _, expected = str(error).partition("; expected ")
         raise node.error(found, expected) from None
-    values = {"W": value(node, 1), "I": value(node, 0)}
+    values = {"W": expansion.value(node, 1), "I": expansion.value(node, 0)}
     if len(nests) == 1:
-        return single_layer(node, nests[0], values)
+        return expansion.single_layer(node, nests[0], values)
     bits = node.outputs[0].precision if node.outputs else node.tensor(0).precision
-    parts = [intermediate(node, f"phases{i}", _made(nest), bits) for i, nest in enumerate(nests)]
+    parts = [
+        expansion.intermediate(node, f"phases{i}", _made(nest), bits)
+        for i, nest in enumerate(nests)
+    ]
     pairs = zip(nests, parts, strict=True)
-    layers = [layer_node(node, nest, values, part) for nest, part in pairs]
+    layers = [expansion.layer_node(node, nest, values, part) for nest, part in pairs]
     output = node.outputs[0].sizes if node.outputs else None
     routes = interleave_routes(
         output, [(_made(nest), _spatial(nest, len(image) - 2)) for nest in nests]
     )
-    return (*layers, movement_part(node, "Interleave", parts, routes=routes))
+    return (*layers, expansion.movement_part(node, "Interleave", parts, routes=routes))
 
 
 def _made(nest: LoopNest) -> Sizes:

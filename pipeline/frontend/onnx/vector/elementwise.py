@@ -7,12 +7,7 @@ from typing import Final
 
 from nestmap.model.workload.operation_counts import OPERATIONS
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
-from nestmap.pipeline.frontend.onnx.vector.operation_counts import (
-    Rule,
-    Work,
-    output_sizes,
-    over_output,
-)
+from nestmap.pipeline.frontend.onnx.vector import operation_counts as counts
 
 _ONE: Final = (
     # arithmetic of one and of two numbers
@@ -58,54 +53,54 @@ _SEVERAL: Final[Mapping[str, int]] = {
 }
 
 
-def _gelu(reader: NodeReader) -> Work:
+def _gelu(reader: NodeReader) -> counts.Work:
     # x/2 * (1 + erf(x / sqrt 2)): divide, erf, add, two products; with tanh instead of erf
     # x/2 * (1 + tanh(c * (x + d * x^3))): power, four products, two sums, tanh.
     tanh = reader.text("approximate", "none") == "tanh"
-    return Work(output_sizes(reader), 8 if tanh else 5)
+    return counts.Work(counts.output_sizes(reader), 8 if tanh else 5)
 
 
-def _fast_gelu(reader: NodeReader) -> Work:
-    return Work(output_sizes(reader), 8 + reader.has(1))
+def _fast_gelu(reader: NodeReader) -> counts.Work:
+    return counts.Work(counts.output_sizes(reader), 8 + reader.has(1))
 
 
-def _rotary(reader: NodeReader) -> Work:
+def _rotary(reader: NodeReader) -> counts.Work:
     """Each element of a rotated pair is a sum of two products."""
-    *stack, width = output_sizes(reader) or (1,)
+    *stack, width = counts.output_sizes(reader) or (1,)
     rotated = reader.integer("rotary_embedding_dim", 0, least=0)
     if not rotated:
-        return Work((*stack, width), OPERATIONS["RotaryEmbedding"])
+        return counts.Work((*stack, width), OPERATIONS["RotaryEmbedding"])
     heads = (reader.integer("num_heads", 1),) if len(stack) == 2 else ()
-    return Work((*stack, *heads, rotated), OPERATIONS["RotaryEmbedding"])
+    return counts.Work((*stack, *heads, rotated), OPERATIONS["RotaryEmbedding"])
 
 
-def _all_but_one(reader: NodeReader) -> Work:
+def _all_but_one(reader: NodeReader) -> counts.Work:
     """Operators that combine any number of inputs by one operation."""
-    return Work(output_sizes(reader), max(1, _given(reader) - 1))
+    return counts.Work(counts.output_sizes(reader), max(1, _given(reader) - 1))
 
 
-def _mean(reader: NodeReader) -> Work:
+def _mean(reader: NodeReader) -> counts.Work:
     # The additions, and one division.
-    return Work(output_sizes(reader), _given(reader))
+    return counts.Work(counts.output_sizes(reader), _given(reader))
 
 
 def _given(reader: NodeReader) -> int:
     return sum(map(bool, reader.node.proto.input))
 
 
-def _quantize(reader: NodeReader) -> Work:
+def _quantize(reader: NodeReader) -> counts.Work:
     # Divide, round, saturate; add the zero point.
-    return Work(output_sizes(reader), 3 + reader.has(2))
+    return counts.Work(counts.output_sizes(reader), 3 + reader.has(2))
 
 
-def _dequantize(reader: NodeReader) -> Work:
+def _dequantize(reader: NodeReader) -> counts.Work:
     # Multiply; subtract the zero point.
-    return Work(output_sizes(reader), 1 + reader.has(2))
+    return counts.Work(counts.output_sizes(reader), 1 + reader.has(2))
 
 
-ELEMENTWISE: Final[Mapping[str, Rule]] = {
-    **dict.fromkeys(_ONE, over_output(1)),
-    **{operator: over_output(operations) for operator, operations in _SEVERAL.items()},
+ELEMENTWISE: Final[Mapping[str, counts.Rule]] = {
+    **dict.fromkeys(_ONE, counts.over_output(1)),
+    **{operator: counts.over_output(operations) for operator, operations in _SEVERAL.items()},
     "Gelu": _gelu,
     "com.microsoft.FastGelu": _fast_gelu,
     **dict.fromkeys(("RotaryEmbedding", "com.microsoft.RotaryEmbedding"), _rotary),

@@ -7,12 +7,7 @@ from typing import Final
 
 from nestmap.model.workload.operation_counts import OPERATIONS
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
-from nestmap.pipeline.frontend.onnx.vector.operation_counts import (
-    Rule,
-    Work,
-    input_sizes,
-    over_input,
-)
+from nestmap.pipeline.frontend.onnx.vector import operation_counts as counts
 
 _MOMENTS: Final = 4
 """Operations per element for mean and variance: add; subtract the mean, square, add."""
@@ -38,45 +33,45 @@ _EACH: Final[Mapping[str, int]] = {
 }
 
 
-def _batch(reader: NodeReader) -> Work:
+def _batch(reader: NodeReader) -> counts.Work:
     # In inference, the factor and the offset of each channel are constants.
     training = reader.flag("training_mode")
-    return Work(input_sizes(reader), _MOMENTS + 3 if training else 2)
+    return counts.Work(counts.input_sizes(reader), _MOMENTS + 3 if training else 2)
 
 
-def _layer(reader: NodeReader) -> Work:
+def _layer(reader: NodeReader) -> counts.Work:
     """Moments, times the row's factor, times the scale, bias."""
-    return Work(input_sizes(reader), _MOMENTS + 2 + reader.has(2))
+    return counts.Work(counts.input_sizes(reader), _MOMENTS + 2 + reader.has(2))
 
 
-def _skip_layer(reader: NodeReader) -> Work:
+def _skip_layer(reader: NodeReader) -> counts.Work:
     # input, skip, gamma, beta, bias
-    return Work(input_sizes(reader), 1 + _MOMENTS + 2 + reader.has(3) + reader.has(4))
+    return counts.Work(counts.input_sizes(reader), 1 + _MOMENTS + 2 + reader.has(3) + reader.has(4))
 
 
-def _skip_simplified(reader: NodeReader) -> Work:
+def _skip_simplified(reader: NodeReader) -> counts.Work:
     # input, skip, gamma, bias
-    return Work(input_sizes(reader), 1 + 4 + reader.has(3))
+    return counts.Work(counts.input_sizes(reader), 1 + 4 + reader.has(3))
 
 
-def _microsoft_group(reader: NodeReader) -> Work:
+def _microsoft_group(reader: NodeReader) -> counts.Work:
     # The activation is Swish with a factor of 1.
-    return Work(input_sizes(reader), _MOMENTS + 3 + 2 * reader.flag("activation"))
+    return counts.Work(counts.input_sizes(reader), _MOMENTS + 3 + 2 * reader.flag("activation"))
 
 
-def _local_response(reader: NodeReader) -> Work:
+def _local_response(reader: NodeReader) -> counts.Work:
     # A square and a sum for each channel of the window; product, bias, power, divide.
-    return Work(input_sizes(reader), 2 * reader.integer("size", 1) + 4)
+    return counts.Work(counts.input_sizes(reader), 2 * reader.integer("size", 1) + 4)
 
 
-def _negative_log_likelihood(reader: NodeReader) -> Work:
+def _negative_log_likelihood(reader: NodeReader) -> counts.Work:
     """For each target: negate, multiply by its weight, add."""
     summed = reader.text("reduction", "mean") != "none"
-    return Work(input_sizes(reader, 1), 1 + reader.has(2) + summed)
+    return counts.Work(counts.input_sizes(reader, 1), 1 + reader.has(2) + summed)
 
 
-NORMALIZATIONS: Final[Mapping[str, Rule]] = {
-    **{operator: over_input(operations) for operator, operations in _EACH.items()},
+NORMALIZATIONS: Final[Mapping[str, counts.Rule]] = {
+    **{operator: counts.over_input(operations) for operator, operations in _EACH.items()},
     "BatchNormalization": _batch,
     "LayerNormalization": _layer,
     "com.microsoft.SkipLayerNormalization": _skip_layer,

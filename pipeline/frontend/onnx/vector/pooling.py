@@ -7,15 +7,7 @@ from math import ceil
 from typing import Final
 
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
-from nestmap.pipeline.frontend.onnx.vector.operation_counts import (
-    Rule,
-    Work,
-    before_and_after,
-    input_sizes,
-    output_sizes,
-    over_input,
-    over_output,
-)
+from nestmap.pipeline.frontend.onnx.vector import operation_counts as counts
 
 _TAPS: Final[Mapping[str, int]] = {
     "nearest": 1,
@@ -27,34 +19,34 @@ _TAPS: Final[Mapping[str, int]] = {
 """Elements per axis that each mode of Resize, Upsample and GridSample interpolates."""
 
 
-def _windows(operations: int) -> Rule:
+def _windows(operations: int) -> counts.Rule:
     """The rule of pooling operators; a kernel counts in full even over padding."""
 
-    def rule(reader: NodeReader) -> Work:
-        unset = (1,) * (len(input_sizes(reader)) - 2)
+    def rule(reader: NodeReader) -> counts.Work:
+        unset = (1,) * (len(counts.input_sizes(reader)) - 2)
         kernel = reader.integers("kernel_shape", unset)
-        return Work((*output_sizes(reader), *kernel), operations)
+        return counts.Work((*counts.output_sizes(reader), *kernel), operations)
 
     return rule
 
 
-def _region_average(reader: NodeReader) -> Work:
+def _region_average(reader: NodeReader) -> counts.Work:
     # With 0, the number of samples adapts to the region and depends on the data: at least 1.
     ratio = max(1, reader.integer("sampling_ratio", 0, least=0))
     corners = (2, 2)
-    return Work((*output_sizes(reader), ratio, ratio, *corners), 2)
+    return counts.Work((*counts.output_sizes(reader), ratio, ratio, *corners), 2)
 
 
-def _resize(reader: NodeReader) -> Work:
+def _resize(reader: NodeReader) -> counts.Work:
     """Each output weights all elements in the product of the windows along resized axes."""
-    pairs = before_and_after(reader)
+    pairs = counts.before_and_after(reader)
     taps = _TAPS.get(reader.text("mode", "nearest"), 1)
-    after = output_sizes(reader)
+    after = counts.output_sizes(reader)
     if taps == 1:
-        return Work(after, 1)
+        return counts.Work(after, 1)
     wide = reader.flag("antialias")
     weighed = tuple(_reach(taps, *pair, wide=wide) for pair in pairs if pair[0] != pair[1])
-    return Work((*after, *weighed), 2)
+    return counts.Work((*after, *weighed), 2)
 
 
 def _reach(taps: int, before: int, after: int, *, wide: bool) -> int:
@@ -62,36 +54,36 @@ def _reach(taps: int, before: int, after: int, *, wide: bool) -> int:
     return ceil(taps * before / after) if wide and before > after > 0 else taps
 
 
-def _sample(reader: NodeReader) -> Work:
-    after = output_sizes(reader)
+def _sample(reader: NodeReader) -> counts.Work:
+    after = counts.output_sizes(reader)
     taps = _TAPS.get(reader.text("mode", "linear"), 2)
     window = (taps,) * (len(after) - 2)
-    return Work((*after, *window), 1 if taps == 1 else 2)
+    return counts.Work((*after, *window), 1 if taps == 1 else 2)
 
 
-def _affine_grid(reader: NodeReader) -> Work:
+def _affine_grid(reader: NodeReader) -> counts.Work:
     # Each coordinate is a product of a row and a position whose last number is 1.
-    after = output_sizes(reader)
+    after = counts.output_sizes(reader)
     axes = after[-1] if after else 1
-    return Work(after, 2 * axes)
+    return counts.Work(after, 2 * axes)
 
 
 _GLOBAL: Final = ("GlobalAveragePool", "GlobalMaxPool", "com.microsoft.QLinearGlobalAveragePool")
 
-POOLING: Final[Mapping[str, Rule]] = {
+POOLING: Final[Mapping[str, counts.Rule]] = {
     # a comparison or an addition for each element of a window
     **dict.fromkeys(("MaxPool", "AveragePool", "com.microsoft.NhwcMaxPool"), _windows(1)),
     "com.microsoft.QLinearAveragePool": _windows(1),
     "LpPool": _windows(2),  # power, add
-    **dict.fromkeys(_GLOBAL, over_input(1)),
-    "GlobalLpPool": over_input(2),
+    **dict.fromkeys(_GLOBAL, counts.over_input(1)),
+    "GlobalLpPool": counts.over_input(2),
     # The sizes of its windows depend on the data: at least one comparison.
-    "MaxRoiPool": over_output(1),
+    "MaxRoiPool": counts.over_output(1),
     # a product and an addition for each weighted element
     "RoiAlign": _region_average,
     **dict.fromkeys(("Resize", "Upsample"), _resize),
     **dict.fromkeys(("GridSample", "com.microsoft.GridSample"), _sample),
     "AffineGrid": _affine_grid,
-    "Col2Im": over_input(1),  # adds each element to the image
+    "Col2Im": counts.over_input(1),  # adds each element to the image
 }
 """The rules of pooling and resampling, counted over the elements of all windows."""

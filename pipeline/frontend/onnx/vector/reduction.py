@@ -6,16 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
-from nestmap.pipeline.frontend.onnx.vector.operation_counts import (
-    Rule,
-    Work,
-    axis_of,
-    before_and_after,
-    input_sizes,
-    output_sizes,
-    over_input,
-    steps_of_halving,
-)
+from nestmap.pipeline.frontend.onnx.vector import operation_counts as counts
 
 _EACH: Final[Mapping[str, int]] = {
     "ReduceSum": 1,
@@ -37,53 +28,56 @@ _EACH: Final[Mapping[str, int]] = {
 }
 
 
-def _top(reader: NodeReader) -> Work:
+def _top(reader: NodeReader) -> counts.Work:
     """Each element is compared along a path in a heap of the best elements so far."""
-    _, best = before_and_after(reader)[axis_of(reader, -1)]
-    return Work(input_sizes(reader), steps_of_halving(best + 1))
+    _, best = counts.before_and_after(reader)[counts.axis_of(reader, -1)]
+    return counts.Work(counts.input_sizes(reader), counts.steps_of_halving(best + 1))
 
 
-def _sorted(reader: NodeReader) -> Work:
-    sizes = input_sizes(reader)
-    return Work(sizes, steps_of_halving(reader.inputs[0].elements))
+def _sorted(reader: NodeReader) -> counts.Work:
+    sizes = counts.input_sizes(reader)
+    return counts.Work(sizes, counts.steps_of_halving(reader.inputs[0].elements))
 
 
-def _suppression(reader: NodeReader) -> Work:
+def _suppression(reader: NodeReader) -> counts.Work:
     """Boxes are sorted by score; the number of box comparisons depends on the data."""
-    scores = input_sizes(reader, 1)
-    return Work(scores, steps_of_halving(scores[-1]) if scores else 1)
+    scores = counts.input_sizes(reader, 1)
+    return counts.Work(scores, counts.steps_of_halving(scores[-1]) if scores else 1)
 
 
-def _draws(reader: NodeReader) -> Work:
+def _draws(reader: NodeReader) -> counts.Work:
     # The cumulative sum over classes, in which each draw is looked up.
-    classes = input_sizes(reader)[-1:]
-    return Work(output_sizes(reader), sum(classes) or 1)
+    classes = counts.input_sizes(reader)[-1:]
+    return counts.Work(counts.output_sizes(reader), sum(classes) or 1)
 
 
-def _determinant(reader: NodeReader) -> Work:
+def _determinant(reader: NodeReader) -> counts.Work:
     """Elimination: each of the k rows below a pivot takes a division and k products and sums."""
-    sizes = input_sizes(reader)
+    sizes = counts.input_sizes(reader)
     size = sizes[-1] if sizes else 1
-    return Work(sizes[:-2], max(1, 2 * (size**3 - size) // 3))
+    return counts.Work(sizes[:-2], max(1, 2 * (size**3 - size) // 3))
 
 
-def _fourier(reader: NodeReader) -> Work:
+def _fourier(reader: NodeReader) -> counts.Work:
     """A fast transform of n complex numbers: ``5 n log2 n`` real operations (Van Loan, 1992)."""
-    longest = tuple(map(max, before_and_after(reader)))
+    longest = tuple(map(max, counts.before_and_after(reader)))
     # From operator set 20 on, the axis is an input; it only matters if there are several axes.
-    length = max(longest[:-1], default=1) if reader.has(2) else longest[axis_of(reader, -2)]
-    return Work(longest[:-1], 5 * steps_of_halving(length))
+    length = max(longest[:-1], default=1) if reader.has(2) else longest[counts.axis_of(reader, -2)]
+    return counts.Work(longest[:-1], 5 * counts.steps_of_halving(length))
 
 
-def _short_time_fourier(reader: NodeReader) -> Work:
+def _short_time_fourier(reader: NodeReader) -> counts.Work:
     """A window for each frame, and its transform."""
-    frames = output_sizes(reader)[:2]
-    length = max(input_sizes(reader, 2) if reader.has(2) else output_sizes(reader)[2:3], default=1)
-    return Work((*frames, length), 5 * steps_of_halving(length) + reader.has(2))
+    frames = counts.output_sizes(reader)[:2]
+    length = max(
+        counts.input_sizes(reader, 2) if reader.has(2) else counts.output_sizes(reader)[2:3],
+        default=1,
+    )
+    return counts.Work((*frames, length), 5 * counts.steps_of_halving(length) + reader.has(2))
 
 
-REDUCTIONS: Final[Mapping[str, Rule]] = {
-    **{operator: over_input(operations) for operator, operations in _EACH.items()},
+REDUCTIONS: Final[Mapping[str, counts.Rule]] = {
+    **{operator: counts.over_input(operations) for operator, operations in _EACH.items()},
     "TopK": _top,
     **dict.fromkeys(("Unique", "com.microsoft.Unique"), _sorted),
     "NonMaxSuppression": _suppression,
