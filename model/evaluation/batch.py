@@ -102,13 +102,7 @@ class EvaluationBatch:
 
     def values(self, objective: Objective) -> Floats:
         """The objective of each row; units as in :class:`~nestmap.model.Objective`."""
-        match objective:
-            case Objective.ENERGY:
-                return self.energy
-            case Objective.LATENCY:
-                return self.latency2
-            case Objective.EDP:
-                return self.energy * self.latency2
+        return objective.value_of(self.energy, self.latency2)
 
     def take(self, rows: npt.NDArray[np.intp]) -> EvaluationBatch:
         """The rows with these indices, with the statistics of the whole batch."""

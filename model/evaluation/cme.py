@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import Field
 
@@ -14,6 +15,9 @@ from nestmap.model.mapping.constraints import OperandLink
 from nestmap.model.mapping.spatial import SpatialMapping
 from nestmap.model.mapping.temporal import TemporalMapping
 from nestmap.model.units import Area, Count, Cycles, CyclesShare, NanoSeconds, PicoJoules
+
+if TYPE_CHECKING:
+    from nestmap.model.arrays import Floats
 
 Utilization = float
 """A utilization as a fraction; 1 is full use."""
@@ -219,6 +223,10 @@ class CostModelEvaluation(Frozen, frozen=True):
         raise KeyError((operand, level))
 
 
+Cost = TypeVar("Cost", float, "Floats")
+"""A cost, or one for each row of an array."""
+
+
 class Objective(StrEnum):
     """What a search minimizes."""
 
@@ -231,12 +239,21 @@ class Objective(StrEnum):
         """The unit of its values."""
         return {"energy": "pJ", "latency": "cycles", "edp": "pJ x cycles"}[self.value]
 
-    def of(self, cme: CostModelEvaluation) -> float:
-        """The value of the objective for one mapping."""
+    @property
+    def long_name(self) -> str:
+        """What it is called in a sentence."""
+        return "energy-delay product" if self is Objective.EDP else self.value
+
+    def value_of(self, energy: Cost, latency: Cost) -> Cost:
+        """The objective of an energy (pJ) and a latency (cycles), or of each in two arrays."""
         match self:
             case Objective.ENERGY:
-                return cme.energy
+                return energy
             case Objective.LATENCY:
-                return cme.latency
+                return latency
             case Objective.EDP:
-                return cme.energy * cme.latency
+                return energy * latency
+
+    def of(self, cme: CostModelEvaluation) -> float:
+        """The value of the objective for one mapping."""
+        return self.value_of(cme.energy, float(cme.latency))

@@ -73,11 +73,6 @@ from nestmap.pipeline.stages.mapping.imc_skipped import skipped_note
 from nestmap.pipeline.util.json import Json, write_json
 from nestmap.store import Store
 
-_GOALS: Final = {
-    Objective.LATENCY: "latency",
-    Objective.ENERGY: "energy",
-    Objective.EDP: "energy x latency",
-}
 _COUNTING: Final = " (--count-vector counts them)"
 
 
@@ -258,7 +253,7 @@ def _print_results(
 ) -> None:
     show_prose(
         f"{printable(exploration.workload)} on {exploration.accelerator}: the mapping with "
-        f"the lowest {_GOALS[exploration.objective]} for each layer"
+        f"the lowest {exploration.objective.long_name} for each layer"
     )
     show([Line(), *layer_table(workload.layers, exploration.total, output_width()), Line()])
     notes = [

@@ -42,13 +42,7 @@ class BoundColumns(NamedTuple):
 
     def of(self, objective: Objective) -> Floats:
         """[row] the bounds of an objective."""
-        match objective:
-            case Objective.ENERGY:
-                return self.energy
-            case Objective.LATENCY:
-                return self.latency
-            case Objective.EDP:
-                return self.energy * self.latency
+        return objective.value_of(self.energy, self.latency)
 
 
 def lower_bounds(spatial: SpatialProblem) -> CostBounds:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, final
 
-from nestmap.model import CostModelEvaluation, NetworkEvaluation, Objective
+from nestmap.model import CostModelEvaluation, NetworkEvaluation
 from nestmap.pipeline.analysis.network.reduced_unrollings import reduced_unrollings
 from nestmap.pipeline.analysis.network.stacked_bars import Bars, energy_bars, latency_bars
 from nestmap.pipeline.format import numbers
@@ -30,11 +30,6 @@ from nestmap.pipeline.render.text.vector import vector_note
 from nestmap.pipeline.render.text.workload import operator_notes
 from nestmap.pipeline.stages.mapping.imc_skipped import skipped_note
 
-GOALS: Final = {
-    Objective.ENERGY: "energy",
-    Objective.LATENCY: "latency",
-    Objective.EDP: "energy-delay product",
-}
 EDP_UNIT: Final = f"J{TIMES}cycles"
 _MOST_LAYERS: Final = 3
 _SHARES: Final = (number_column("Share"), bar_column("Share of all"))
@@ -111,7 +106,7 @@ def edp(value: float) -> Cell:
 def _sentences(run: ReportedRun, energies: Bars, latencies: Bars) -> Iterator[str]:
     cmes = [result.cme for result in run.evaluation.layers]
     yield (
-        f"With the mapping of lowest {GOALS[run.record.objective]} for each layer, the network "
+        f"With the mapping of lowest {run.record.objective.long_name} for each layer, the network "
         f"takes {numbers.cycles(run.evaluation.latency)} cycles and "
         f"{cells.energy(run.evaluation.energy).text}."
     )

@@ -50,7 +50,7 @@ class Incumbents:
         if self.objective is None:
             rows = front_rows(energy, latency).tolist()
         else:
-            values = values_of(self.objective, energy, latency)
+            values = self.objective.value_of(energy, latency)
             rows = np.lexsort((latency, energy, values))[:1].tolist()
         return rows
 
@@ -59,7 +59,7 @@ class Incumbents:
         if not self.costs or not len(energies):
             return bool(len(energies))
         if self.objective is not None:
-            return bool((values_of(self.objective, energies, latencies) < self.limit).any())
+            return bool((self.objective.value_of(energies, latencies) < self.limit).any())
         beaten = np.zeros(len(energies), np.bool_)
         for energy, latency in self.costs:
             beaten |= (energy <= energies) & (latency <= latencies)
@@ -71,15 +71,4 @@ class Incumbents:
         if self.objective is None or not self.costs:
             return float("inf")
         energy, latency = np.array(self.costs).T
-        return float(values_of(self.objective, energy, latency)[0])
-
-
-def values_of(objective: Objective, energy: Floats, latency: Floats) -> Floats:
-    """The objective of each row; units as in :class:`~nestmap.model.Objective`."""
-    match objective:
-        case Objective.ENERGY:
-            return energy
-        case Objective.LATENCY:
-            return latency
-        case Objective.EDP:
-            return energy * latency
+        return float(self.objective.value_of(energy, latency)[0])

@@ -42,7 +42,7 @@ from nestmap.search.parallel import map_in_order
 from nestmap.search.spatial.lower_bounds import lower_bounds
 from nestmap.search.temporal.exact.descent import Descent, Status, descend, new_descent
 from nestmap.search.temporal.exact.effort import SearchClock
-from nestmap.search.temporal.exact.incumbents import Costs, Incumbents, values_of
+from nestmap.search.temporal.exact.incumbents import Costs, Incumbents
 from nestmap.search.temporal.exact.labels import find_paths, leftover, new_pool
 from nestmap.search.temporal.exact.limits import limits_between
 from nestmap.search.temporal.exact.objective_bound import costs_of
@@ -495,7 +495,7 @@ class _Run:
         """The bound that a complete pass has shown: that of its best path, or its limit."""
         if self._objective is None:
             return -inf
-        values = values_of(self._objective, passed.energies, passed.latencies)
+        values = self._objective.value_of(passed.energies, passed.latencies)
         return float(np.min(values, initial=limit))
 
     def _pass(self, prepared: Prepared, limit: float, labels: int = 0) -> Passed:
