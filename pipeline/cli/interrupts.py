@@ -74,6 +74,8 @@ class _Interrupts:
         if self.is_ending:
             return
         while frame is not None:
+            if frame.f_code is _interrupt_later.__code__:
+                return  # the interrupt that it prepares stands for this one, too
             module: object = frame.f_globals.get("__name__")
             if frame.f_code.co_filename == _IMPORTS or str(module).startswith(_BUILDERS):
                 _interrupt_later()
