@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.scheduling import TOGETHER, group_of
 
 ROOT = Path(__file__).parents[1]
@@ -18,6 +20,7 @@ def test_groups_are_files_and_the_folders_that_share_something() -> None:
     assert all((ROOT / folder).is_dir() for folder in TOGETHER)
 
 
+@pytest.mark.stress
 def test_one_worker_runs_all_tests_of_a_file() -> None:
     files = [f"tests/model/test_{name}.py" for name in ("content_hash", "display", "errors")]
     command = [sys.executable, "-m", "pytest", "-v", "-n", "2", *files]

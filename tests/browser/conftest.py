@@ -12,6 +12,19 @@ from tests.browser.pages import OpenedPages, OpenPage, chromium, opening
 from tests.browser.samples import Explored, explored, written
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leaves most of what needs the browser to ``make stress``."""
+    for item in items:
+        if (
+            isinstance(item, pytest.Function)
+            and item.path.parent == Path(__file__).parent
+            and "browser" in item.fixturenames
+            and item.get_closest_marker("smoke") is None
+        ):
+            item.add_marker("stress")
+
+
 @pytest.fixture(scope="package")  # not longer: while it is there, nothing else can use asyncio
 def browser() -> Iterator[Browser]:
     """Headless Chromium."""

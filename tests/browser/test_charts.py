@@ -56,6 +56,7 @@ def told(mark: Mark) -> float:
     return float(found[1].replace(",", ""))
 
 
+@pytest.mark.smoke
 def test_all_charts_are_drawn_without_asking_for_anything(
     show_page: OpenPage, run_report: Path
 ) -> None:

@@ -117,6 +117,7 @@ def test_names_do_nothing(visitor: Visitor, open_page: OpenPage) -> None:
     expect(page.locator("#answer")).to_contain_text("<script>alert('x')</script>")
 
 
+@pytest.mark.smoke
 def test_one_walks_through_all_pages(visitor: Visitor, open_page: OpenPage) -> None:
     page = open_page(visitor.address)
     page.fill("form.filter input", "script")

@@ -53,6 +53,7 @@ def build_site(config: Path, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.stress
 def test_every_document_is_a_page(site: Path) -> None:
     titles = {page.path.relative_to(site).as_posix() for page in pages_of(site).values()}
     here = {name_of(d).removeprefix("docs/") for d in DOCUMENTS if d.is_relative_to(ROOT / "docs")}
@@ -61,10 +62,12 @@ def test_every_document_is_a_page(site: Path) -> None:
     assert expected | outside <= titles
 
 
+@pytest.mark.stress
 def test_links_lead_somewhere(site: Path) -> None:
     assert broken_links(site) == []
 
 
+@pytest.mark.stress
 def test_the_hooks_did_their_work(site: Path) -> None:
     formulas = (site / "cost-model.html").read_text(encoding="utf-8")
     assert "<math" in formulas
@@ -76,10 +79,12 @@ def test_the_hooks_did_their_work(site: Path) -> None:
         assert "<blockquote" not in text, page  # what a doctest is to Markdown
 
 
+@pytest.mark.stress
 def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:
     assert fetched_outside(site) == []
 
 
+@pytest.mark.stress
 def test_public_names_are_in_the_reference(site: Path) -> None:
     packages = {x.name for x in walk_packages(nestmap.__path__, "nestmap.") if x.ispkg}
     assert packages >= INNER.keys()

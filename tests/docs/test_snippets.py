@@ -80,7 +80,15 @@ OTHER_YAML: Final = MappingProxyType(
 HERE: Final = [document for document in DOCUMENTS if name_of(document) not in ELSEWHERE]
 
 
-@pytest.mark.parametrize("document", HERE, ids=name_of)
+READ_FIRST: Final = ("README.md", "docs/start.md", "docs/searching.md", "docs/pipelines.md")
+"""Documents whose snippets run in ``make test``, too."""
+
+
+@pytest.mark.parametrize(
+    "document",
+    [pytest.param(x, marks=() if name_of(x) in READ_FIRST else pytest.mark.stress) for x in HERE],
+    ids=name_of,
+)
 def test_its_snippets_run(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = name_of(document)
     monkeypatch.chdir(tmp_path)

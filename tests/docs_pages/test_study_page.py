@@ -54,6 +54,7 @@ def write_files() -> None:
             Path(block.title).write_text(block.text, encoding="utf-8")
 
 
+@pytest.mark.stress
 def test_its_commands_run_at_small_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The sweep for the worst network finds the design that loses least on any network."""
     monkeypatch.chdir(tmp_path)

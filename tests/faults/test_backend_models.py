@@ -70,6 +70,7 @@ def _kind(workload: Workload) -> str:
     return "with layers" if workload.layers else "only vector operators and movement"
 
 
+@pytest.mark.stress
 def test_counts(results: tuple[Result, ...]) -> None:
     kinds = Counter(_kind(x.workload) for x in results if x.workload is not None)
     refused = Counter(_reason(x.message) for x in results if x.workload is None)
@@ -84,11 +85,13 @@ def test_counts(results: tuple[Result, ...]) -> None:
     assert kinds["with unknown operators"] <= 90
 
 
+@pytest.mark.stress
 def test_only_stated_reasons(results: tuple[Result, ...]) -> None:
     refused = {x.name: _reason(x.message) for x in results if x.workload is None}
     assert set(refused.values()) <= set(REASONS)
 
 
+@pytest.mark.stress
 def test_every_layer_and_tensor_has_a_meaning(results: tuple[Result, ...]) -> None:
     for result in results:
         if result.workload is not None:

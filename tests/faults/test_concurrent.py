@@ -78,6 +78,7 @@ def test_others_read_while_a_run_writes(exploring: Explorer, tmp_path: Path) -> 
     check(path)
 
 
+@pytest.mark.stress
 def test_one_reader_sees_more_and_more(exploring: Explorer, tmp_path: Path) -> None:
     path, seen = tmp_path / "store.duckdb", set[int]()
     with ThreadPoolExecutor(1) as pool:
@@ -94,6 +95,7 @@ def test_one_reader_sees_more_and_more(exploring: Explorer, tmp_path: Path) -> N
     assert len(seen) > 3
 
 
+@pytest.mark.stress
 def test_a_run_that_writes_all_the_time_lets_others_read(forks: Forks, tmp_path: Path) -> None:
     path, seen = tmp_path / "store.duckdb", [0]
     with writing(forks, str(path), NO_LIMIT) as fork:
@@ -155,6 +157,7 @@ class Meanwhile:
             assert read_line(self.holding.__enter__()) == "open"
 
 
+@pytest.mark.stress
 def test_a_run_that_cannot_write_any_more_is_gone_on_with(alone: Alone, tmp_path: Path) -> None:
     path, plan = tmp_path / "store.duckdb", KINDS["all"].plan
     with Store.open(path, patience=0.1) as store:

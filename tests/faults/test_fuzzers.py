@@ -44,6 +44,7 @@ def ended() -> Ended:
 
 
 @pytest.mark.parametrize("fuzzer", FEW)
+@pytest.mark.stress
 def test_a_few_cases_of_each_are_answered_or_refused(ended: Ended, fuzzer: str) -> None:
     code, out = ended[fuzzer]
     assert code == 0, out

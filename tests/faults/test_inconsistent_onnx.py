@@ -335,6 +335,7 @@ def test_statements_of_bundled_models_change_nothing() -> None:
     assert stated > 5
 
 
+@pytest.mark.stress
 def test_what_onnx_infers_contradicts_no_bundled_model() -> None:
     for name, source in _bundled():
         if not source.graph.value_info and len(source.graph.node) < MOST_NODES:

@@ -23,7 +23,7 @@ from nestmap.pipeline.explore.resume import resume
 from nestmap.store import RunStatus, Store
 from tests.faults.explorations import KINDS, Order, committing_often, explore
 from tests.faults.kills import Ended, Explorer, Found, check, complete, count, found
-from tests.sweeps import STRESS
+from tests.sweeps import STRESS, every
 
 KILLS: Final = 200 if STRESS else 3
 OTHERS: Final = 20 if STRESS else 1
@@ -126,7 +126,7 @@ def test_a_killed_run_is_gone_on_with(killer: Killer, tmp_path: Path, share: flo
     kill_and_resume(killer, "all", tmp_path / "store.duckdb", share)
 
 
-@pytest.mark.parametrize("kind", OTHER_KINDS)
+@pytest.mark.parametrize("kind", every(3, [*OTHER_KINDS]))
 @pytest.mark.parametrize("share", moments(OTHERS))
 def test_a_killed_run_of_any_kind_is_gone_on_with(
     killer: Killer, tmp_path: Path, kind: str, share: float
@@ -135,6 +135,7 @@ def test_a_killed_run_of_any_kind_is_gone_on_with(
 
 
 @pytest.mark.parametrize("share", moments(OTHERS))
+@pytest.mark.stress
 def test_a_run_that_is_killed_twice_is_gone_on_with(
     killer: Killer, tmp_path: Path, share: float
 ) -> None:

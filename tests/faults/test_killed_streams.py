@@ -17,7 +17,7 @@ from tests.faults.forks import Forks
 from tests.faults.test_bad_stream import CORE, MACHINE
 from tests.pipeline.cli.inputs import run
 from tests.pipeline.cli.test_split import TWO
-from tests.sweeps import STRESS
+from tests.sweeps import STRESS, every
 
 GENERATIONS: Final = 8
 OPTIONS: Final = (
@@ -110,7 +110,7 @@ def check_going_on(whole: tuple[str, list[list[str]]], committed: int) -> None:
     assert check_store(STORE).problems == ()
 
 
-@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize("moment", every(3, [*MOMENTS]))
 def test_killed_at_a_moment(forks: Forks, moment: str, whole: tuple[str, list[list[str]]]) -> None:
     arguments, committed = MOMENTS[moment]
     ended = forks.run(*OPTIONS, setup=f"{KILL}killed_at({arguments})")

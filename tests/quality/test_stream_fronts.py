@@ -20,6 +20,7 @@ EQUAL = 1 - 1e-12
 
 
 @pytest.mark.parametrize("name", RUNS)
+@pytest.mark.stress
 def test_fronts_cover_at_least_as_much(name: str) -> None:
     run = recorded_run(name)
     problem = problem_of(run)

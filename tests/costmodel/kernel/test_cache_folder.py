@@ -161,6 +161,7 @@ def test_a_temporary_folder_that_is_a_link_is_not_used(no_home: Places, tmp_path
 
 @pytest.mark.parametrize("left", [0, 100])
 @pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+@pytest.mark.stress
 def test_a_file_that_broke_off_is_compiled_again(
     places: Places, kernels: Path, left: int, suffix: str
 ) -> None:

@@ -195,7 +195,7 @@ def recorded(recording: Recording) -> bytes:
         return path.read_bytes()
 
 
-@pytest.mark.parametrize(("first", "second"), every(3, list(product(KEPT, ENOUGH))))
+@pytest.mark.parametrize(("first", "second"), every(6, list(product(KEPT, ENOUGH))))
 def test_a_run_reuses_searches_of_which_enough_is_kept(
     first: Recording, second: Recording, alone: NetworkEvaluation, tmp_path: Path
 ) -> None:
@@ -309,7 +309,7 @@ def complete(store: Store, run: UUID) -> list[bool]:
     return [row["complete"] is True for row in store.query(COMPLETE, [run]).rows()]
 
 
-@pytest.mark.parametrize("batches", range(9))
+@pytest.mark.parametrize("batches", every(4, range(9)))
 def test_a_search_that_someone_breaks_off_is_not_complete(
     batches: int, store: Store, everything: Searches, alone: NetworkEvaluation
 ) -> None:

@@ -31,6 +31,7 @@ from tests.pipeline.stages.kinds import (
     named,
     salsa,
 )
+from tests.sweeps import every
 
 MAPPING: Final = """
 - name: default
@@ -83,7 +84,7 @@ def fronted(request: pytest.FixtureRequest) -> Iterator[Fronted]:
         yield Fronted(name, opened, front_of(KINDS[name], opened))
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", every(5, [*KINDS]))
 def test_the_second_exploration_computes_nothing(
     name: str, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,7 +94,7 @@ def test_the_second_exploration_computes_nothing(
     assert total_of(kind, store) == first == alone
 
 
-@pytest.mark.parametrize("fronted", FRONTS, indirect=True)
+@pytest.mark.parametrize("fronted", every(5, [*FRONTS]), indirect=True)
 def test_the_second_front_computes_nothing(
     fronted: Fronted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,7 +104,7 @@ def test_the_second_front_computes_nothing(
     assert front_of(KINDS[name], store) == first == alone
 
 
-@pytest.mark.parametrize("fronted", SHARING, indirect=True)
+@pytest.mark.parametrize("fronted", every(5, [*SHARING]), indirect=True)
 def test_fronts_and_the_best_share_their_searches(
     fronted: Fronted, monkeypatch: pytest.MonkeyPatch
 ) -> None:

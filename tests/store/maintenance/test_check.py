@@ -18,6 +18,7 @@ from tests.store.builders import NASTY
 from tests.store.filled import REAL, content, fill, sql
 from tests.store.streams import fill_stream
 from tests.store.sweeps import INFO, infeasible
+from tests.sweeps import every
 
 
 @pytest.fixture(name="made", scope="module")
@@ -148,7 +149,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("statement", BROKEN)
+@pytest.mark.parametrize("statement", every(4, [*BROKEN]))
 def test_what_is_broken_is_said(path: Path, statement: str) -> None:
     sql(path, statement)
     report = check_store(path, recompute=0)
@@ -175,7 +176,7 @@ def test_references_are_those_of_the_comments() -> None:
     assert references_in(columns) == (Reference("b", "x", "a", "id"),)
 
 
-@pytest.mark.parametrize("owner", sorted({x.owner for x in all_references()}))
+@pytest.mark.parametrize("owner", every(4, sorted({x.owner for x in all_references()})))
 def test_what_refers_to_nothing_is_said(tmp_path: Path, with_all: Path, owner: str) -> None:
     path = tmp_path / "store.duckdb"
     shutil.copyfile(with_all, path)

@@ -402,6 +402,7 @@ merge_stores(Path(sys.argv[1]), [Path(sys.argv[2])])
 
 
 @pytest.mark.parametrize("part", [0.0, 0.2, 0.4, 0.6, 0.8])
+@pytest.mark.stress
 def test_a_merge_that_is_killed_changes_nothing_or_all(
     tmp_path: Path, into: Path, part: float
 ) -> None:

@@ -48,6 +48,7 @@ def _own(path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Visitor]:
 
 
 @pytest.mark.parametrize("raw", HALF.values(), ids=HALF)
+@pytest.mark.stress
 def test_half_a_request_is_given_up(own: Visitor, raw: bytes) -> None:
     with socket.create_connection((HOST, own.port), timeout=20) as connection:
         connection.sendall(raw)
@@ -85,6 +86,7 @@ def test_more_requests_than_can_be_answered_are_told_when_to_come_again(
     assert (reply.status, reply.headers["retry-after"]) == (503, "1")
 
 
+@pytest.mark.stress
 def test_questions_that_take_long_stop_no_page(own: Visitor) -> None:
     with ThreadPoolExecutor(8) as threads:
         asked = [threads.submit(own.ask, ENDLESS) for _ in range(8)]

@@ -125,6 +125,7 @@ def test_examples_lead_into_the_box(visitor: Visitor) -> None:
     assert box(visitor.get(addresses[0])).rstrip("\n") == EXAMPLES[0].sql
 
 
+@pytest.mark.stress
 def test_every_named_query_is_written_out_and_answered(
     visitor: Visitor, explored: Explored
 ) -> None:

@@ -32,6 +32,7 @@ from tests.pipeline.render.sweeps import (
     PRODUCT,
     designs,
 )
+from tests.sweeps import every
 
 both = pytest.mark.parametrize("draw", [parameters_chart, importance_chart])
 Draw = Callable[[DesignsView], Chart]
@@ -62,7 +63,15 @@ def test_importances_are_bars() -> None:
 @both
 @pytest.mark.parametrize(
     "objectives",
-    [(ENERGY,), (ENERGY, LATENCY, EDP, AREA), (PRODUCT, LOSS), (LATENCY, PRODUCT, LOSS, LENGTH)],
+    every(
+        3,
+        [
+            (ENERGY,),
+            (ENERGY, LATENCY, EDP, AREA),
+            (PRODUCT, LOSS),
+            (LATENCY, PRODUCT, LOSS, LENGTH),
+        ],
+    ),
 )
 def test_charts_can_be_drawn(draw: Draw, objectives: Sequence[SweepObjective]) -> None:
     for view in (designs(30, objectives), designs(200, objectives, HOSTILE)):

@@ -106,6 +106,7 @@ def test_a_small_space_is_explored_whole(file: Path, strategy: Strategy) -> None
 
 
 @pytest.mark.parametrize("strategy", SAMPLERS)
+@pytest.mark.stress
 def test_samplers_find_a_better_front_than_chance(large: CheckedSpace, strategy: Strategy) -> None:
     def volume(chosen: Strategy) -> float:
         found = (explored(large, chosen, 160, seed) for seed in range(3))

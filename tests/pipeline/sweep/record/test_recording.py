@@ -237,6 +237,7 @@ def kills() -> Iterator[str | None]:
         yield "local:2" if n % 2 else None
 
 
+@pytest.mark.stress
 def test_a_command_that_is_killed_loses_only_what_was_in_hand(
     swept: SweepResult, file: Path, path: Path
 ) -> None:

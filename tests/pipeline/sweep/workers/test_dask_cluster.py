@@ -167,6 +167,7 @@ def test_a_cluster_whose_workers_die_records_what_threads_find(
     assert exported(found) == exported(threads)
 
 
+@pytest.mark.stress
 def test_a_sweep_goes_on_with_another_scheduler(file: Path, tmp_path: Path) -> None:
     path = tmp_path / "s.duckdb"
     with started(tmp_path, 1) as lost:
@@ -186,6 +187,7 @@ def test_a_sweep_goes_on_with_another_scheduler(file: Path, tmp_path: Path) -> N
     assert recorded(path) == DESIGNS
 
 
+@pytest.mark.stress
 def test_samplers_choose_the_same_designs(cluster: Cluster, file: Path) -> None:
     threads = nestmap.sweep(file, strategy="nsga2", designs=12)
     assert nestmap.sweep(file, strategy="nsga2", designs=12, on=cluster.address) == threads
@@ -205,6 +207,7 @@ def test_what_a_killed_worker_had_in_hand_is_explored_again(cluster: Cluster, fi
 
 
 @pytest.mark.parametrize("count", [2, 18])
+@pytest.mark.stress
 def test_a_lost_scheduler_is_an_error(file: Path, tmp_path: Path, count: int) -> None:
     checked = check_space(file)
     designs = [checked.settings.design(n) for n in range(count)]

@@ -57,6 +57,7 @@ def test_processes_find_what_threads_find(
     assert not active_children()
 
 
+@pytest.mark.stress
 def test_designs_of_workers_that_are_killed_are_explored_again(file: Path) -> None:
     checked, chance = check_space(file), Random(0)
     designs = [checked.settings.design(n) for n in range(18)]
@@ -78,6 +79,7 @@ def killed_after(last: int, results: Iterator[DesignResult]) -> list[DesignResul
     return found
 
 
+@pytest.mark.stress
 def test_workers_that_end_again_and_again_are_an_error(file: Path) -> None:
     checked = check_space(file)
     designs = [checked.settings.design(n) for n in range(18)]
