@@ -177,8 +177,10 @@ def _going_on(name: str, store: Path) -> str:
 
 
 def _execution(options: SweepOptions) -> Execution:
-    files, workers = options.files, options.search.get("workers")
-    return Execution(workers=workers, on=options.on, store=files.store, runs=files.runs)
+    files, search = options.files, options.search
+    return Execution(
+        workers=search.get("workers"), on=search.get("on"), store=files.store, runs=files.runs
+    )
 
 
 def _job(options: SweepOptions) -> SweepJob:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING, Unpack
 from uuid import UUID
 
@@ -29,10 +30,9 @@ from nestmap.model import (
     TemporalMapping,
 )
 from nestmap.model.display import costs_text, view
+from nestmap.model.errors import check_kind
 from nestmap.model.run_label import UNLABELED
-from nestmap.pipeline.explore.options import (
-    SearchOptions,
-)
+from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan, exploration_pipeline, front_pipeline
 from nestmap.pipeline.explore.run import ExplorationRun, Job, Progress
 from nestmap.pipeline.frontend.read.accelerator import read_accelerator
@@ -130,8 +130,7 @@ def explore(  # noqa: PLR0913 (keywords of the single entry point)
     plan: SearchPlan | None = None,
     static_energy: bool = False,
     store: Store | Path | str | None = None,
-    name: str | None = None,
-    tags: Sequence[str] = (),
+    label: RunLabel | str | None = None,
     recording: Recording | None = None,
     progress: Progress | None = None,
     **options: Unpack[SearchOptions],
@@ -151,8 +150,8 @@ def explore(  # noqa: PLR0913 (keywords of the single entry point)
         static_energy: whether energies include the leakage of memories and array.
         store: where every evaluation is recorded: a store, or a DuckDB file (created if missing).
             Results that it holds already are not computed again.
-        name: what the store calls the run; other runs may have the same name.
-        tags: tags of the run in the store.
+        label: what the store calls the run: a name, which other runs may have too, or a
+            :class:`~nestmap.model.RunLabel` with tags.
         recording: which evaluations are recorded, and whether to compute everything again.
         progress: receives progress updates.
         options: override the plan, for example ``objective="energy"``; see
@@ -171,24 +170,24 @@ def explore(  # noqa: PLR0913 (keywords of the single entry point)
         network,
         chosen,
         store=store,
-        label=label_of_run(name, tags, store),
+        label=label_of_run(label, store),
         recording=recording,
         progress=progress,
     )
 
 
-def label_of_run(
-    name: str | None, tags: Sequence[str], store: Store | Path | str | None
-) -> RunLabel:
+def label_of_run(given: RunLabel | str | None, store: Store | Path | str | None) -> RunLabel:
     """The label of a run that a store records.
 
     Raises:
-        InputError: if the name or a tag is not valid, or there is no store.
+        InputError: if the label is not valid, or there is no store.
     """
-    label = RunLabel.of(name, tags)
+    check_kind("label", given, (RunLabel, str, NoneType), "a name or a RunLabel")
+    named = given if isinstance(given, RunLabel) else RunLabel(name=given)
+    label = RunLabel.of(named.name, named.tags)
     if store is None and label != UNLABELED:
         hint = "only recorded runs have names and tags: give a store"
-        raise InputError.conflict("name or tags", "no store", hint)
+        raise InputError.conflict("label", "no store", hint)
     return label
 
 
@@ -199,13 +198,12 @@ def explore_networks(  # noqa: PLR0913 (keywords, as in explore)
     *,
     plan: SearchPlan | None = None,
     store: Store | Path | str | None = None,
-    name: str | None = None,
-    tags: Sequence[str] = (),
+    label: RunLabel | str | None = None,
     recording: Recording | None = None,
 ) -> tuple[Exploration, ...]:
     """Explores several networks on one accelerator, one after the other; see :func:`explore`.
 
-    All inputs are read and checked before anything is explored. All runs get the name and the tags.
+    All inputs are read and checked before anything is explored. All runs get the label.
     A layer that an earlier network has
     as well is not searched again, if there is a store.
 
@@ -215,9 +213,9 @@ def explore_networks(  # noqa: PLR0913 (keywords, as in explore)
         StoreError: where the store cannot be written.
     """
     networks = [read_network(x, accelerator, mapping, store=store) for x in workloads]
-    label = label_of_run(name, tags, store)
+    chosen = label_of_run(label, store)
     return tuple(
-        explore_network(x, plan, store=store, label=label, recording=recording) for x in networks
+        explore_network(x, plan, store=store, label=chosen, recording=recording) for x in networks
     )
 
 

@@ -63,8 +63,20 @@ class DesignOptions(TypedDict, total=False):
     ]
 
 
+SweepPlace = Annotated[
+    str | None,
+    Option(
+        help="Explore designs elsewhere than on threads of this process: in N processes of this "
+        "machine (local:N), or on the workers of a Dask cluster, whose scheduler is "
+        "tcp://HOST:PORT or has written FILE.json. Results do not depend on it.",
+        metavar="PLACE",
+    ),
+]
+"""Where a sweep explores designs."""
+
+
 class DesignSearchOptions(DesignOptions, total=False):
-    """The options of the search of each design: keywords of ``nestmap.sweep``."""
+    """The options of the search of each design."""
 
     objective: Annotated[
         ObjectiveName | Objective | None,
@@ -83,6 +95,12 @@ class DesignSearchOptions(DesignOptions, total=False):
             minimum=1,
         ),
     ]
+
+
+class SweepSearchOptions(DesignSearchOptions, total=False):
+    """The options of a sweep's searches, and where they run: keywords of ``nestmap.sweep``."""
+
+    on: SweepPlace
 
 
 class SearchOptions(DesignOptions, total=False):

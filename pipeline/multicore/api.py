@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, final
 from uuid import UUID
 
-from nestmap.model import InputError, StoreError
+from nestmap.model import InputError, RunLabel, StoreError
 from nestmap.model.base import copy_with
 from nestmap.model.display import costs_text, view
 from nestmap.model.multicore.allocation import Allocation
@@ -154,8 +154,7 @@ def stream(  # noqa: PLR0913 (the single entry point; most arguments have defaul
     plan: StreamPlan | None = None,
     workers: int | None = None,
     store: Store | Path | str | None = None,
-    name: str | None = None,
-    tags: Sequence[str] = (),
+    label: RunLabel | str | None = None,
     progress: StreamProgress | None = None,
 ) -> StreamResult:
     """Splits a network into computation nodes, allocates them to cores and schedules them.
@@ -176,8 +175,8 @@ def stream(  # noqa: PLR0913 (the single entry point; most arguments have defaul
             depend on their number.
         store: where costs, generations and the schedule are recorded: a store, or a DuckDB file
             (created if missing). Costs that it holds already are not searched again.
-        name: what the store calls the run; other runs may have the same name.
-        tags: tags of the run in the store.
+        label: what the store calls the run: a name, which other runs may have too, or a
+            :class:`~nestmap.model.RunLabel` with tags.
         progress: receives progress updates.
 
     Raises:
@@ -192,7 +191,7 @@ def stream(  # noqa: PLR0913 (the single entry point; most arguments have defaul
         chosen = copy_with(chosen, {"split": split_options(1, hint_loops)})
     problem = read_stream(workload, accelerator, mapping, dims=dims, store=store)
     threads = available_workers() if workers is None else workers
-    job = StreamJob(problem, chosen, threads, label_of_run(name, tags, store))
+    job = StreamJob(problem, chosen, threads, label_of_run(label, store))
     return stream_problem(job, store=store, progress=progress)
 
 

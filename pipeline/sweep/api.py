@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from nestmap.model import Recording
 from nestmap.pipeline.explore.choices import member_by_name
-from nestmap.pipeline.explore.options import DesignSearchOptions
+from nestmap.pipeline.explore.options import SweepSearchOptions
 from nestmap.pipeline.sweep.choice.choice import choose_designs
 from nestmap.pipeline.sweep.methods.sweep_method import SweepPlan, sweep_method
 from nestmap.pipeline.sweep.options import ChoiceOptions, RunsName, Strategy, StrategyName
@@ -27,13 +27,12 @@ def sweep(  # noqa: PLR0913 (the single entry point; all but the space have defa
     designs: int | None = None,
     design_seed: int = 0,
     plan: SweepPlan | None = None,
-    on: str | None = None,
     static_energy: bool = False,
     store: Store | Path | str | None = None,
     runs: RunsName = "front",
     recording: Recording | None = None,
     progress: SweepProgress | None = None,
-    **options: Unpack[DesignSearchOptions],
+    **options: Unpack[SweepSearchOptions],
 ) -> SweepResult:
     """Explores networks on the designs of a space, and finds the Pareto front.
 
@@ -49,10 +48,6 @@ def sweep(  # noqa: PLR0913 (the single entry point; all but the space have defa
         design_seed: determines which ones.
         plan: how to search the mappings of each design; if the base has several cores, a
             :class:`~nestmap.pipeline.multicore.plan.StreamPlan`: how to schedule the networks.
-        on: ``local:N`` explores designs in N processes instead of threads. A script that asks for
-            it has its code under ``if __name__ == "__main__":``, because each process imports it.
-            The address of a Dask scheduler (``tcp://HOST:PORT``) or its scheduler file explores
-            them on the workers of a cluster (``pip install 'nestmap[cluster]'``).
         static_energy: whether energies include the leakage of memories and array; several cores say
             it in their descriptions.
         store: where the sweep and its designs are recorded: a store, or a DuckDB file (created if
@@ -69,8 +64,12 @@ def sweep(  # noqa: PLR0913 (the single entry point; all but the space have defa
             minimizes; by default that of the plan, otherwise the first objective of the space other
             than area (EDP if it combines energy and latency), otherwise energy. With several cores
             the other options are for the mappings on a core. ``workers`` are designs that are
-            explored at a time. Designs that a ``time_limit`` has cut short are explored again where
-            the sweep is started again.
+            explored at a time. ``on="local:N"`` explores designs in N processes instead of
+            threads; a script that asks for it has its code under ``if __name__ == "__main__":``,
+            because each process imports it. With the address of a Dask scheduler
+            (``tcp://HOST:PORT``) or its scheduler file they are explored on the workers of a
+            cluster (``pip install 'nestmap[cluster]'``). Designs that a ``time_limit`` has cut
+            short are explored again where the sweep is started again.
 
     Raises:
         InputError: where an argument or the space is invalid, or no design meets the constraints.
@@ -81,8 +80,13 @@ def sweep(  # noqa: PLR0913 (the single entry point; all but the space have defa
     method = sweep_method(located, options, plan, static_energy=static_energy, store=store)
     drawn = choose_designs(method.checked, chosen, designs, design_seed)
     asked = ChoiceOptions(strategy=chosen, designs=designs, design_seed=design_seed)
-    workers = options.get("workers")
-    execution = Execution(workers=workers, on=on, store=store, runs=runs, recording=recording)
+    execution = Execution(
+        workers=options.get("workers"),
+        on=options.get("on"),
+        store=store,
+        runs=runs,
+        recording=recording,
+    )
     return run_sweep(SweepJob(method, drawn, asked), execution, progress)
 
 

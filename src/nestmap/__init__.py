@@ -5,10 +5,10 @@ mapping, ``resume`` continues an interrupted exploration, and ``explain`` shows 
 cost of a mapping.
 ``stream`` schedules a network on several cores; ``stream_plan`` gives its options.
 ``sweep`` explores networks on the designs of a ``DesignSpace``.
-``Recording`` selects the evaluations that a store records. ``conv2d``, ``gemm``, ``linear``,
-``matmul`` and ``attention`` make layers, ``network`` makes a network of layers, and ``from_torch``
-converts a PyTorch module. The domain model is in :mod:`nestmap.model`, the stage graph in
-:mod:`nestmap.pipeline`, and access to recorded results in :mod:`nestmap.store`.
+``Recording`` selects the evaluations that a store records, ``RunLabel`` names a run. ``conv2d``,
+``gemm``, ``linear``, ``matmul`` and ``attention`` make layers, ``network`` makes a network of
+layers, and ``from_torch`` converts a PyTorch module. The domain model is in :mod:`nestmap.model`,
+the stage graph in :mod:`nestmap.pipeline`, and access to recorded results in :mod:`nestmap.store`.
 """
 
 import lazy_loader

@@ -1,6 +1,7 @@
 from .model.design_space.space import DesignSpace as DesignSpace
 from .model.evaluation.recording import Recording as Recording
 from .model.evaluation.recording import RecordMode as RecordMode
+from .model.run_label import RunLabel as RunLabel
 from .model.workload.builders import Precision as Precision
 from .model.workload.builders import attention as attention
 from .model.workload.builders import conv1d as conv1d

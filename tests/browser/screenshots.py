@@ -10,7 +10,7 @@ from typing import Final, Literal, NamedTuple
 
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
-from nestmap.model import Objective
+from nestmap.model import Objective, RunLabel
 from nestmap.pipeline.explore.api import explore
 from nestmap.pipeline.pages.report.page import report
 from nestmap.store import Store
@@ -113,7 +113,13 @@ def _pages(folder: Path) -> Generator[dict[str, str]]:
         (folder / f"{name}.html").write_text(text, encoding="utf-8")
     pages = {name: (folder / f"{name}.html").as_uri() for name in reports}
     for x in RUNS:
-        explore(x.network, x.machine, objective=x.objective, name=x.name, tags=x.tags, store=path)
+        explore(
+            x.network,
+            x.machine,
+            objective=x.objective,
+            label=RunLabel.of(x.name, x.tags),
+            store=path,
+        )
     with visiting(path) as visitor:
         yield pages | {"explorer": visitor.address, "sql": f"{visitor.address}sql"}
 

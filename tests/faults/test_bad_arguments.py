@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from nestmap import explore, stream
-from nestmap.model import InputError
+from nestmap.model import InputError, RunLabel
 from nestmap.pipeline.explore.options import ObjectiveName
 from nestmap.store import Store
 
@@ -39,9 +39,10 @@ CALLS: dict[str, Callable[[], object]] = {
     "store: found ''; expected the path": lambda: Store.open_read_only(cast(Path, "")),
     "found 'a' as seed": lambda: explore(NETWORK, MACHINE, search="salsa", seed=WORD),
     "found 'a' as workers": lambda: explore(NETWORK, MACHINE, workers=WORD),
-    "name of a run: found 3": lambda: explore(NETWORK, MACHINE, store="s.duckdb", name=NUMBER),
-    "tags of a run: found 'fast'": lambda: explore(NETWORK, MACHINE, store="s.duckdb", tags="fast"),
-    "tag of a run: found 3": lambda: explore(NETWORK, MACHINE, store="s.duckdb", tags=[NUMBER]),
+    "label: found 3": lambda: explore(NETWORK, MACHINE, store="s.duckdb", label=NUMBER),
+    "name of a run: found 3": lambda: RunLabel.of(NUMBER, ()),
+    "tags of a run: found 'fast'": lambda: RunLabel.of("a", "fast"),
+    "tag of a run: found 3": lambda: RunLabel.of("a", [NUMBER]),
 }
 
 

@@ -156,11 +156,17 @@ def test_names_survive_a_merge(tmp_path: Path) -> None:
 def test_names_are_given_in_python(tmp_path: Path) -> None:
     layer = nestmap.gemm("fc", (4, 8), (8, 8))
     path = tmp_path / "runs.duckdb"
-    nestmap.explore(layer, "tpu_like", store=path, name=" base ", tags=["x", "x", " y"])
+    nestmap.explore(
+        layer, "tpu_like", store=path, label=RunLabel(name=" base ", tags=("x", "x", " y"))
+    )
+    nestmap.explore(layer, "tpu_like", store=path, label=" base ")
     with Store.open_read_only(path) as store:
-        assert [run.label for run in store.runs()] == [RunLabel(name="base", tags=("x", "y"))]
-    with pytest.raises(InputError, match="name or tags cannot be combined with no store"):
-        nestmap.explore(layer, "tpu_like", tags=["x"])
+        assert [run.label for run in store.runs()] == [
+            RunLabel(name="base", tags=("x", "y")),
+            RunLabel(name="base"),
+        ]
+    with pytest.raises(InputError, match="label cannot be combined with no store"):
+        nestmap.explore(layer, "tpu_like", label="x")
 
 
 @pytest.mark.parametrize(("name", "tags"), [("last", ()), (" ", ()), (None, ("a", ""))])

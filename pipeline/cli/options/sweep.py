@@ -6,21 +6,10 @@ from typing import Annotated, ClassVar, Literal, final
 
 from nestmap.pipeline.cli.options.common import OUTPUT, SEARCH, StaticEnergy, Strict
 from nestmap.pipeline.cli.options.multicore import SplitArguments
-from nestmap.pipeline.explore.options import DesignSearchOptions
+from nestmap.pipeline.explore.options import SweepPlace, SweepSearchOptions
 from nestmap.pipeline.multicore.options import AllocationOptions
 from nestmap.pipeline.sweep.options import ChoiceOptions, RunsName
 from nestmap.pipeline.util.option import Group, Option
-
-On = Annotated[
-    str | None,
-    Option(
-        help="Explore designs elsewhere than on threads of this process: in N processes of this "
-        "machine (local:N), or on the workers of a Dask cluster, whose scheduler is "
-        "tcp://HOST:PORT or has written FILE.json. Results do not depend on it.",
-        metavar="PLACE",
-        group=SEARCH,
-    ),
-]
 
 
 @final
@@ -30,7 +19,7 @@ class ResumeSweepOptions:
 
     GROUP: ClassVar[str] = "Sweeps"
 
-    on: On = None
+    on: SweepPlace = None
     runs: Annotated[
         RunsName | None,
         Option(
@@ -113,8 +102,7 @@ class SweepOptions:
     ]
     strict: Strict = False
     choice: ChoiceOptions
-    search: Annotated[DesignSearchOptions, Group(SEARCH)]
-    on: On = None
+    search: Annotated[SweepSearchOptions, Group(SEARCH)]
     split: SplitArguments
     allocation: AllocationOptions
     static_energy: StaticEnergy = False

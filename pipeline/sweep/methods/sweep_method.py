@@ -121,8 +121,8 @@ def stream_plan_of_sweep(
 
 
 def _search_options(options: DesignSearchOptions) -> SearchOptions:
-    """The options as those of a search, which has more."""
-    return cast("SearchOptions", dict(options))
+    """The options as those of a search, which has others besides."""
+    return cast("SearchOptions", {key: x for key, x in options.items() if key != "on"})
 
 
 def _for_objectives(plan: StreamPlan, names: list[str]) -> StreamPlan:
