@@ -30,7 +30,7 @@ docs: $(READY)  ## the documentation as a site in site/
 
 SEED := 0
 stress: $(READY)  ## all tests with their sweeps in full: thousands of random cases, drawn with SEED
-	NESTMAP_STRESS=1 $(PYTHON) -m pytest -q -n 2 -m "" --hypothesis-seed=$(SEED)
+	NESTMAP_STRESS=1 $(PYTHON) -m pytest -q -n 2 --hypothesis-seed=$(SEED)
 	$(PYTHON) -m benchmarks.fuzz onnx --cases 13000 --seed $(SEED)
 	$(PYTHON) -m benchmarks.fuzz yaml --cases 26000 --seed $(SEED)
 	$(PYTHON) -m benchmarks.fuzz cores --cases 5000 --seed $(SEED)

@@ -42,6 +42,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> GroupSc
     return GroupScheduling(config, log)
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves the tests marked ``stress`` to ``make stress``."""
+    if not STRESS:
+        config.hook.pytest_deselected(items=[x for x in items if x.get_closest_marker("stress")])
+        items[:] = [x for x in items if not x.get_closest_marker("stress")]
+
+
 def pytest_collection_finish() -> None:
     """Python need not look for garbage among the tests and modules, again and again."""
     gc.collect()
