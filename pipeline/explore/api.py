@@ -203,9 +203,8 @@ def explore_networks(  # noqa: PLR0913 (keywords, as in explore)
 ) -> tuple[Exploration, ...]:
     """Explores several networks on one accelerator, one after the other; see :func:`explore`.
 
-    All inputs are read and checked before anything is explored. All runs get the label.
-    A layer that an earlier network has
-    as well is not searched again, if there is a store.
+    All inputs are read and checked before anything is explored. All runs get the label. A layer
+    that an earlier network has as well is not searched again, if there is a store.
 
     Raises:
         InputError: where an argument is invalid.

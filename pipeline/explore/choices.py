@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import StrEnum
 from typing import Final, TypeVar
 
 from nestmap.model import InputError, MappingType
 from nestmap.model.base import copy_with
+from nestmap.model.errors import suggestion
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.stages import (
     AllSpatialMappingsStage,
@@ -48,6 +49,17 @@ def member_by_name(kind: type[Choice], name: str, where: str) -> Choice:
 def named(kind: type[Choice], name: str | None, where: str) -> Choice | None:
     """The member of an enumeration with this name; ``None`` for ``None``."""
     return None if name is None else member_by_name(kind, name, where)
+
+
+def check_names(options: Mapping[str, object], declared: Collection[str]) -> None:
+    """Checks that all options are declared: Python accepts any keyword of a typed dictionary.
+
+    Raises:
+        InputError: where one is not.
+    """
+    for name in options:
+        if name not in declared:
+            raise InputError("options", repr(name), suggestion(name, declared))
 
 
 def given(options: Mapping[str, object]) -> dict[str, object]:

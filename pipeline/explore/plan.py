@@ -22,6 +22,7 @@ from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.choices import (
     Search,
     SpatialMappings,
+    check_names,
     chosen_locality,
     chosen_padding,
     chosen_search,
@@ -106,6 +107,7 @@ class SearchPlan(Frozen, frozen=True):
         Raises:
             InputError: where an option is invalid.
         """
+        check_names(options, SearchOptions.__annotations__)
         changes = {
             "objective": named(Objective, options.get("objective"), "objective"),
             "prune": options.get("prune"),

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from nestmap.model import Recording
-from nestmap.pipeline.explore.choices import member_by_name
+from nestmap.pipeline.explore.choices import check_names, member_by_name
 from nestmap.pipeline.explore.options import SweepSearchOptions
 from nestmap.pipeline.sweep.choice.choice import choose_designs
 from nestmap.pipeline.sweep.methods.sweep_method import SweepPlan, sweep_method
@@ -75,6 +75,7 @@ def sweep(  # noqa: PLR0913 (the single entry point; all but the space have defa
         InputError: where an argument or the space is invalid, or no design meets the constraints.
         StoreError: where the store cannot be written.
     """
+    check_names(options, SweepSearchOptions.__annotations__)
     located = located_space(space)
     chosen = member_by_name(Strategy, strategy, "strategy")
     method = sweep_method(located, options, plan, static_energy=static_energy, store=store)

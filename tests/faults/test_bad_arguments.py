@@ -8,9 +8,9 @@ from typing import cast
 
 import pytest
 
-from nestmap import explore, stream
+from nestmap import explore, stream, sweep
 from nestmap.model import InputError, RunLabel
-from nestmap.pipeline.explore.options import ObjectiveName
+from nestmap.pipeline.explore.options import ObjectiveName, SearchOptions, SweepSearchOptions
 from nestmap.store import Store
 
 NETWORK, MACHINE, CORES = "light:alexnet", "tpu_like", "quad_tpu"
@@ -39,6 +39,15 @@ CALLS: dict[str, Callable[[], object]] = {
     "store: found ''; expected the path": lambda: Store.open_read_only(cast(Path, "")),
     "found 'a' as seed": lambda: explore(NETWORK, MACHINE, search="salsa", seed=WORD),
     "found 'a' as workers": lambda: explore(NETWORK, MACHINE, workers=WORD),
+    "options: found 'serch'; expected search (": lambda: explore(
+        NETWORK, MACHINE, **cast(SearchOptions, {"serch": "loma"})
+    ),
+    "options: found 'name'; expected one of": lambda: explore(
+        NETWORK, MACHINE, **cast(SearchOptions, {"name": "base"})
+    ),
+    "options: found 'onn'; expected on (": lambda: sweep(
+        "space.yaml", **cast(SweepSearchOptions, {"onn": "local:2"})
+    ),
     "label: found 3": lambda: explore(NETWORK, MACHINE, store="s.duckdb", label=NUMBER),
     "name of a run: found 3": lambda: RunLabel.of(NUMBER, ()),
     "tags of a run: found 'fast'": lambda: RunLabel.of("a", "fast"),
