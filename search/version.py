@@ -2,10 +2,10 @@
 
 from typing import Final
 
-VERSION: Final = 5
+VERSION: Final = 6
 """Increased with every change after which a search considers other mappings, or in another order.
 It is also increased when searches report something else, such as the lower bounds since 2, and
-their work since 5.
+their work since 5. Since 6 equal spatial mappings are searched once.
 
 Results that a store has of another version are not reused. ``tests/search/test_version.py`` fails
 if searches find something else and this number is not increased.

@@ -24,12 +24,12 @@ class Infeasibility(Frozen, frozen=True):
 class SearchStatistics(Frozen, frozen=True):
     """The counts of a search: mappings evaluated, and rejected candidates by reason.
 
-    ``pruned`` counts the spatial mappings skipped because their lower bounds show that none of
-    their mappings can improve on those found before. ``bounds`` are lower bounds over the space
-    searched, ``None`` if they are not known. ``unproven`` counts the searches that a limit ended
-    before they had proven their optimum; ``cut`` those that a limit of time ended, so that another
-    run may find more. ``labels`` is the work of the exact search: the partial mappings that it
-    followed, which are the same on every machine.
+    ``pruned`` counts the spatial mappings skipped because none of their mappings can improve on
+    those found: another one costs the same, or their lower bounds show it. ``bounds`` are lower
+    bounds over the space searched, ``None`` if they are not known. ``unproven`` counts the searches
+    that a limit ended before they had proven their optimum; ``cut`` those that a limit of time
+    ended, so that another run may find more. ``labels`` is the work of the exact search: the
+    partial mappings that it followed, which are the same on every machine.
 
     Sums count what several batches or spatial mappings of a layer have together: their bounds are
     those of the union. Bounds that are not known leave those of the others as they are, since only

@@ -131,7 +131,7 @@ def pruned_note(evaluation: NetworkEvaluation) -> str:
     pruned = sum(result.statistics.pruned for result in evaluation.layers)
     if not pruned:
         return ""
-    return f"{count(pruned)} spatial mappings left out: their lower bounds are above the best."
+    return f"{count(pruned)} spatial mappings left out: none can be better than the best."
 
 
 def padding_notes(evaluation: NetworkEvaluation) -> list[str]:

@@ -15,6 +15,7 @@ from nestmap.pipeline.stages.mapping.ordering import OrderedCandidatesStage
 from nestmap.pipeline.stages.mapping.suggested import suggested_problem
 from nestmap.search.spatial.all_mappings import SpatialCandidates, all_spatial_mappings
 from nestmap.search.spatial.lower_bounds import lower_bounds
+from nestmap.search.temporal.exact.equal_rows import equal_rows
 from nestmap.search.temporal.exact.fitting_rows import rows_that_may_fit
 
 STARTS = 3
@@ -30,13 +31,15 @@ class RankedCandidates:
     """Spatial mappings of a layer in ascending order of the lower bound of an objective.
 
     ``energy`` (pJ) and ``latency`` (cycles) are their lower bounds. A model is made of those only
-    that are searched. ``every``: the table that they are from, in any order.
+    that are searched. ``every``: the table that they are from, in any order. ``equal``: how many
+    others are left out, as each costs the same as one of these, or drains later.
     """
 
     energy: Floats
     latency: Floats
     make: Callable[[int], SpatialProblem]
     every: SpatialCandidates | None = None
+    equal: int = 0
 
     def __len__(self) -> int:
         return len(self.energy)
@@ -79,8 +82,10 @@ class AllSpatialMappingsStage(Frozen, Stage[MappingProblem, RankedCandidates], f
 
     The user's mapping and hints restrict them; with ``mixed``, several loop dimensions may share an
     array dimension. The mapping bundled with the accelerator is one of them. Those under which no
-    temporal mapping fits are left out, but if there are no others, a few stay that say why. Without
-    an objective, the bound of the energy-delay product counts.
+    temporal mapping fits are left out, but if there are no others, a few stay that say why. Of
+    those that cost the same under every temporal mapping one stays; see
+    :mod:`nestmap.search.temporal.exact.equal_rows`. Without an objective, the bound of the
+    energy-delay product counts.
 
     Raises:
         InputError: where the user's mapping does not fit the array, or the ordering cannot be
@@ -96,9 +101,11 @@ class AllSpatialMappingsStage(Frozen, Stage[MappingProblem, RankedCandidates], f
             spatial = (every.spatial(row) for row in range(len(every)))
             return _ranked_problems(list(OrderedCandidatesStage()(spatial)), self.objective)
         may_fit = rows_that_may_fit(every)
-        if may_fit.any():
-            return self._ranked(every.where(may_fit))
-        return self._ranked(every).first(STARTS)
+        if not may_fit.any():
+            return self._ranked(every, 0).first(STARTS)
+        fitting = every.where(may_fit)
+        different = fitting.where(equal_rows(fitting) == np.arange(len(fitting)))
+        return self._ranked(different, len(fitting) - len(different))
 
     def _every(self, problem: MappingProblem) -> SpatialCandidates:
         every, suggested = all_spatial_mappings(problem, self.mixed), suggested_problem(problem)
@@ -106,12 +113,12 @@ class AllSpatialMappingsStage(Frozen, Stage[MappingProblem, RankedCandidates], f
             return every
         return every.union(all_spatial_mappings(suggested, self.mixed))
 
-    def _ranked(self, every: SpatialCandidates) -> RankedCandidates:
+    def _ranked(self, every: SpatialCandidates, equal: int) -> RankedCandidates:
         bounds = every.bounds()
         order = _order(bounds.energy, bounds.latency, self.objective)
         energy, latency = bounds.energy[order], bounds.latency[order]
         return RankedCandidates(
-            energy, latency, lambda rank: every.spatial(int(order[rank])), every
+            energy, latency, lambda rank: every.spatial(int(order[rank])), every, equal
         )
 
 

@@ -147,6 +147,8 @@ class ExactWalkStage(Stage[Iterable[RankedCandidates], Iterator[EvaluationBatch]
                     known = known.with_batch(batch)
                     yield batch
             known = yield from self._walk(candidates, known, effort)
+            if candidates.equal:
+                yield _without_rows(candidates[0], SearchStatistics(pruned=candidates.equal))
 
     def _walk(self, candidates: RankedCandidates, known: Incumbents, effort: Effort) -> _Known:
         left_out, worse, first = list[int](), list[int](), self._first(candidates)
