@@ -28,10 +28,10 @@ from nestmap.pipeline.stages.mapping.promising import UsualMappingsStage
 from nestmap.pipeline.stages.mapping.reduce import FlattenStage
 from nestmap.pipeline.stages.mapping.temporal_search import Evaluated, Rank, TemporalSearch
 from nestmap.search.temporal.exact.effort import LABELS_OF_A_SEARCH, Effort
-from nestmap.search.temporal.exact.energy_walk import EnergyWalk, LeastEnergy, least_energy_of
 from nestmap.search.temporal.exact.incumbents import Costs, Incumbents
-from nestmap.search.temporal.exact.many import ROUNDING
-from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact, exact_front
+from nestmap.search.temporal.exact.rows import ROUNDING
+from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact
+from nestmap.search.temporal.exact.walk import LeastEnergy, Walk, least_energy_of
 
 LABELS = ExactOptions().labels
 
@@ -79,8 +79,6 @@ class ExactStage(TemporalSearch, Stage[SpatialProblem, Iterator[EvaluationBatch]
 
     def __call__(self, spatial: SpatialProblem, /) -> Iterator[EvaluationBatch]:
         task = SearchTask(spatial, self.incumbents, self.start, self.time_limit)
-        if self.objective is None:
-            return exact_front(task, self.options)
         return exact(task, self.objective, self.options)
 
     def evaluated(self) -> Evaluated:
@@ -159,8 +157,8 @@ class ExactWalkStage(Stage[Iterable[RankedCandidates], Iterator[EvaluationBatch]
                 cut = len(late) if effort.clock.is_late else 0
                 yield _left_out(candidates, late, SearchStatistics(unproven=len(late), cut=cut))
                 break
-            if rank == STARTS and candidates.every is not None and self._is_for_energy:
-                return (yield from self._walk_energy(candidates, known, effort, searched))
+            if rank == STARTS and candidates.every is not None:
+                return (yield from self._walk_rows(candidates, known, effort, searched))
             if not known.improved_by(*candidates.costs(rank, 1 - ROUNDING)):
                 left_out.append(rank)
             elif first.is_worse(rank):
@@ -171,7 +169,8 @@ class ExactWalkStage(Stage[Iterable[RankedCandidates], Iterator[EvaluationBatch]
             yield _left_out(candidates, left_out, SearchStatistics(pruned=len(left_out)))
         if worse:
             counted = SearchStatistics(pruned=len(worse))
-            yield _proven(candidates, worse, min(known.limit, first.least.energy), counted)
+            least = min(known.limit, first.least.energy)
+            yield _proven(candidates, worse, Objective.ENERGY, least, counted)
         return known
 
     def _first(self, candidates: RankedCandidates) -> _First:
@@ -186,22 +185,23 @@ class ExactWalkStage(Stage[Iterable[RankedCandidates], Iterator[EvaluationBatch]
     def _is_for_energy(self) -> bool:
         return self.search.objective is Objective.ENERGY
 
-    def _walk_energy(
+    def _walk_rows(
         self, candidates: RankedCandidates, known: Incumbents, effort: Effort, searched: int
     ) -> _Known:
-        """The rest of the walk for energy: kernels find the spatial mappings that improve."""
+        """The rest of the walk: kernels find the spatial mappings that may improve."""
         assert candidates.every is not None
-        walk = EnergyWalk(candidates.every, known.limit, self.search.options, effort)
+        walk = Walk(candidates.every, known, self.search.options, effort)
         for spatial in walk.improving():
             searched += 1
             known = yield from self._search(spatial, known, effort, False)
         counted = SearchStatistics(
-            pruned=max(0, len(candidates) - searched - walk.left),
-            unproven=walk.left,
-            cut=walk.left if effort.clock.is_late else 0,
+            pruned=max(0, len(candidates) - searched - walk.unproven),
+            unproven=walk.unproven,
+            cut=walk.unproven if effort.clock.is_late else 0,
             labels=walk.labels,
         )
-        yield _proven(candidates, range(len(candidates)), known.limit, counted)
+        least = min(known.limit, walk.bound)
+        yield _proven(candidates, range(len(candidates)), self.search.objective, least, counted)
         return known
 
     def _search(
@@ -247,12 +247,16 @@ _Known = Generator[EvaluationBatch, None, Incumbents]
 
 
 def _proven(
-    candidates: RankedCandidates, ranks: Sequence[int], least: float, counted: SearchStatistics
+    candidates: RankedCandidates,
+    ranks: Sequence[int],
+    objective: Objective | None,
+    least: float,
+    counted: SearchStatistics,
 ) -> EvaluationBatch:
-    """A batch without rows for spatial mappings that cannot have less energy, unless unproven."""
+    """A batch without rows for spatial mappings whose objective is at least this."""
     bounds = candidates.bounds_of(ranks)
-    if not counted.unproven and least < inf:  # without any mapping there is none to prove
-        bounds = copy_with(bounds, {"energy": max(bounds.energy, least)})
+    if objective is not None and least < inf:  # without any mapping there is none to prove
+        bounds = copy_with(bounds, {objective.value: max(bounds.of(objective), least)})
     return _without_rows(candidates[0], counted + SearchStatistics(bounds=bounds))
 
 

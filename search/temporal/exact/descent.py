@@ -78,11 +78,10 @@ def new_descent(problem: FlatProblem, space: Space) -> Descent:
 
 
 @kernel
-def descend(
-    problem: FlatProblem, space: Space, descent: Descent, status: Status, even: bool
-) -> Status:
+def descend(problem: FlatProblem, space: Space, descent: Descent, status: Status) -> Status:
     """Goes on until the end, the last step, or until the rows are full."""
     depth, steps, limit = status.depth, status.steps, status.limit
+    even = space.rule.goal.is_even
     rows, kinds = 0, len(space.lattice.factors)
     while depth >= 0 and steps > 0 and rows < len(descent.orders):
         choice = descent.choice[depth]
@@ -95,7 +94,7 @@ def descend(
             depth -= 1
         elif choice == problem.operands + kinds:
             depth -= 1
-        elif _go_on(problem, space, descent, (depth, choice), limit, even):
+        elif _go_on(problem, space, descent, (depth, choice), limit):
             depth += 1
             steps -= 1
     return Status(depth, rows, steps, limit)
@@ -118,7 +117,6 @@ def _go_on(
     descent: Descent,
     at: tuple[int, int],
     limit: float,
-    even: bool,
 ) -> bool:
     """Makes the next label of the path; false if the choice is not worth following."""
     depth, choice = at
@@ -126,7 +124,7 @@ def _go_on(
     finished = descent.finished[depth]
     copy_row(pool.crossed, descent.crossed[depth])
     if choice < problem.operands:
-        if not _may_cross(problem, space, descent, depth, x, even):
+        if not _may_cross(problem, space, descent, depth, x):
             return False
         if not spend(problem, space, pool, depth, (x, finished, p)):
             return False
@@ -136,7 +134,9 @@ def _go_on(
     else:
         move = choice - problem.operands
         p = space.lattice.step[p, move]
-        if p < 0 or not (even or _is_canonical(problem, space, descent, depth, move)):
+        if p < 0:
+            return False
+        if not (space.rule.goal.is_even or _is_canonical(problem, space, descent, depth, move)):
             return False
         copy_row(pool.made, pool.spent[depth])
     if not is_worth_following(problem, space, pool, p, limit):
@@ -150,9 +150,7 @@ def _go_on(
 
 
 @kernel
-def _may_cross(
-    problem: FlatProblem, space: Space, descent: Descent, depth: int, x: int, even: bool
-) -> bool:
+def _may_cross(problem: FlatProblem, space: Space, descent: Descent, depth: int, x: int) -> bool:
     """Whether an operand may cross its next boundary here.
 
     Boundaries at one point are crossed operand by operand: other sequences are equal.
@@ -162,7 +160,7 @@ def _may_cross(
         return False
     if depth > 0 and move < 0 and x < -1 - move:
         return False
-    return not even or _is_even(problem, space, descent, depth, x)
+    return not space.rule.goal.is_even or _is_even(problem, space, descent, depth, x)
 
 
 @kernel
@@ -233,7 +231,8 @@ def _evaluate(
     write_cuts(problem, work, descent.cuts, row)
     write_costs(problem, evaluate_row(problem, work), descent.columns, row)
     energy, latency = descent.columns.energy[row], descent.columns.latency2[row]
-    if space.rule.is_front:
-        add_to_front(space.rule, energy, latency)
+    goal = space.rule.goal
+    if goal.is_front:
+        add_to_front(goal, energy, latency)
         return limit
-    return min(limit, objective_of(space.rule, energy, latency))
+    return min(limit, objective_of(goal, energy, latency))

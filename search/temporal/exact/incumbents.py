@@ -65,6 +65,10 @@ class Incumbents:
             beaten |= (energy <= energies) & (latency <= latencies)
         return not beaten.all()
 
+    def value_of(self, energies: Floats, latencies: Floats) -> Floats:
+        """The objective of these costs, of a front the energy-delay product."""
+        return (self.objective or Objective.EDP).value_of(energies, latencies)
+
     @property
     def limit(self) -> float:
         """The objective that a mapping has to be below; infinite for a front."""

@@ -205,7 +205,7 @@ def is_worth_following(
     if pool.total[0] == np.inf:
         return False
     energy, latency = costs_of(space.rule, space.resources, pool.total)
-    return is_worth(space.rule, energy, latency, limit)
+    return is_worth(space.rule.goal, energy, latency, limit)
 
 
 @kernel

@@ -6,8 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.kernel.jit import kernel
+from nestmap.costmodel.skipping import skippable_cycles
+from nestmap.model import MappingType, Objective
 from nestmap.model.arrays import Floats
+from nestmap.search.temporal.exact.incumbents import Incumbents
 from nestmap.search.temporal.exact.resources import (
     ENERGY,
     LOAD,
@@ -22,23 +26,63 @@ from nestmap.search.temporal.exact.resources import (
 )
 
 
-class Rule(NamedTuple):
-    """How resources become costs, and which costs are worth following.
+class Goal(NamedTuple):
+    """What a search looks for: which costs are worth following.
 
     For a front, a path is followed unless the ``energies`` and ``latencies`` at one place, those of
     an incumbent, are both at most its bounds. For one objective these do not count: the bound of
     the objective has to be below the limit of the search.
     """
 
+    counts_energy: bool  # the objective is the product of what counts
+    counts_latency: bool
+    is_front: bool
+    is_even: bool
+    energies: Floats  # [n] incumbents of a front; infinite where there is room for more
+    latencies: Floats
+
+
+def goal_of(known: Incumbents, mapping_type: MappingType, room: int = 0) -> Goal:
+    """The goal to improve on the best costs known, with ``room`` for more points of a front."""
+    energies, latencies = np.full((2, len(known.costs) + room), np.inf)
+    for n, (energy, latency) in enumerate(known.costs):
+        energies[n], latencies[n] = energy, latency
+    return Goal(
+        counts_energy=known.objective is not Objective.LATENCY,
+        counts_latency=known.objective is not Objective.ENERGY,
+        is_front=known.objective is None,
+        is_even=mapping_type is MappingType.EVEN,
+        energies=energies,
+        latencies=latencies,
+    )
+
+
+@kernel
+def is_energy_alone(problem: FlatProblem, goal: Goal) -> bool:
+    """Whether energy is all that counts, and a sum over boundaries: nothing leaks."""
+    return bool(not goal.counts_latency and problem.leakage == 0.0)
+
+
+class Rule(NamedTuple):
+    """How resources become costs, and which of these are worth following."""
+
     computation: float  # pJ
     leakage: float  # pJ a cycle
     cycles: float  # of computation without stall
     constant: float  # cycles of drain, minus those that zeros skip
-    counts_energy: bool  # the objective is the product of what counts
-    counts_latency: bool
-    is_front: bool
-    energies: Floats  # [n] incumbents of a front; infinite where there is room for more
-    latencies: Floats
+    goal: Goal
+
+
+@kernel
+def rule_of(problem: FlatProblem, steps: float, goal: Goal) -> Rule:
+    """The rule of a problem with so many iterations in time."""
+    return Rule(
+        float(problem.computation),
+        float(problem.leakage),
+        float(np.ceil(steps * problem.cycles_per_operation)),
+        float(problem.drain - skippable_cycles(problem, steps)),
+        goal,
+    )
 
 
 @kernel
@@ -80,31 +124,31 @@ def _onloading(load: Floats) -> float:
 
 
 @kernel
-def objective_of(rule: Rule, energy: float, latency: float) -> float:
-    """The objective of these costs."""
+def objective_of(goal: Goal, energy: float, latency: float) -> float:
+    """The objective of these costs; of a front their product."""
     value = 1.0
-    if rule.counts_energy:
+    if goal.counts_energy:
         value *= energy
-    if rule.counts_latency:
+    if goal.counts_latency:
         value *= latency
     return value
 
 
 @kernel
-def is_worth(rule: Rule, energy: float, latency: float, limit: float) -> bool:
+def is_worth(goal: Goal, energy: float, latency: float, limit: float) -> bool:
     """Whether a path with these bounds may still lead to a better mapping."""
-    if rule.is_front:
-        for n in range(len(rule.energies)):
-            if rule.energies[n] <= energy and rule.latencies[n] <= latency:
+    if goal.is_front:
+        for n in range(len(goal.energies)):
+            if goal.energies[n] <= energy and goal.latencies[n] <= latency:
                 return False
         return True
-    return objective_of(rule, energy, latency) < limit
+    return objective_of(goal, energy, latency) < limit
 
 
 @kernel
-def add_to_front(rule: Rule, energy: float, latency: float) -> None:
+def add_to_front(goal: Goal, energy: float, latency: float) -> None:
     """Adds a point to the incumbents if there is room."""
-    for n in range(len(rule.energies)):
-        if rule.energies[n] == np.inf:
-            rule.energies[n], rule.latencies[n] = energy, latency
+    for n in range(len(goal.energies)):
+        if goal.energies[n] == np.inf:
+            goal.energies[n], goal.latencies[n] = energy, latency
             return

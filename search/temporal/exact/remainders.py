@@ -15,13 +15,25 @@ def remainders(problem: FlatProblem, lattice: Lattice, spent: Floats) -> Floats:
     """[k, x, l, p] least of each resource to cross boundaries ``l`` and above from ``p`` on.
 
     ``spent`` [k, x, l, p] is what crossing a boundary at a point spends. The resources of operands
-    add up, so the sum over the operands bounds every way to complete an order from below.
+    add up, so the sum over the operands bounds every way to complete an order from below. Only the
+    first resource, energy, tells where nothing fits, if an operand spends nothing of another one.
     """
     least = np.zeros(spent.shape)
     for k in range(len(spent)):
         for x in range(problem.operands):
-            accumulate(lattice, spent[k, x], problem.levels[x], least[k, x])
+            if k == 0 or _is_spent(spent[k, x]):
+                accumulate(lattice, spent[k, x], problem.levels[x], least[k, x])
     return least
+
+
+@kernel
+def _is_spent(spent: Floats) -> bool:
+    """Whether any crossing that is possible spends something."""
+    for level in range(spent.shape[0]):
+        for p in range(spent.shape[1]):
+            if 0.0 < spent[level, p] < np.inf:
+                return True
+    return False
 
 
 @kernel

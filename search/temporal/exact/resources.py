@@ -33,7 +33,6 @@ from nestmap.costmodel.footprint import count_bits, count_elements, find_partial
 from nestmap.costmodel.hops import hop_cycles, hop_energy_of, shared_below
 from nestmap.costmodel.kernel.axes import OUT
 from nestmap.costmodel.kernel.jit import kernel
-from nestmap.costmodel.kernel.record import new_record
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.loading import ALONE, HALF_SHARED, SHARED, average_width, link_cost
 from nestmap.costmodel.reuse import count_cycles
@@ -47,7 +46,7 @@ from nestmap.costmodel.transfers import (
     link_of,
     measure_transfers,
 )
-from nestmap.model.arrays import Floats, Ints
+from nestmap.model.arrays import Flags, Floats, Ints
 from nestmap.search.temporal.exact.lattice import Lattice, load_point, most_levels
 
 ENERGY, STALL, BUSY, ONCE, TOTAL, LOAD = 0, 1, 2, 3, 4, 5
@@ -88,53 +87,166 @@ def energy_resource(problem: FlatProblem, work: Work, lattice: Lattice) -> Resou
     return Resources(spent, kind, none, none, np.zeros(1, np.int64), len(kind))
 
 
-def all_resources(problem: FlatProblem, lattice: Lattice) -> Resources:
-    """Energy, and the resources of latency (cycles) that can matter.
+@kernel
+def all_resources(problem: FlatProblem, work: Work, lattice: Lattice) -> Resources:
+    """Energy, and the resources of latency (cycles) that can matter; the work arrays are scratch.
 
     In this order: energy; by port late cycles, needed cycles and busy bits; by port and input the
     cycles of loading with what happens once in full, alone and with the other cycles; the loads;
     by port all that it is busy, if ports are strict; by link between units, if hops are limited.
     Sums of these follow: a stall with the loads.
     """
-    ports, loads = problem.ports, [LOAD + i for i in range(LOADS)]
-    several = SEQUENCES * ports
-    counts = {STALL: 2 * ports, BUSY: ports, ONCE: several, TOTAL: several}
-    waits = [TOTAL] * ((ports if problem.strict_ports == 1 else 0) + _hop_links(problem))
-    kind = np.array([ENERGY, *(k for k, n in counts.items() for _ in range(n)), *loads, *waits])
-    shape = len(kind), problem.operands, problem.levels.max() + 1, len(lattice.depth)
-    spent = np.zeros(shape)
-    cycles, skippable = _fill_all(problem, new_record(Work), lattice, spent)
-    offset, width, busy = np.zeros(len(kind)), np.ones(len(kind)), np.zeros(len(kind), np.int64)
-    offset[1 + ports : 1 + 2 * ports] = cycles
-    offset[len(kind) - len(waits) :] = problem.drain - skippable
-    width[kind == ONCE] = np.tile(problem.port_max[:ports], SEQUENCES)
-    busy[kind == ONCE] = np.tile(np.flatnonzero(kind == BUSY), SEQUENCES)
-    most = spent.max(axis=3).sum(axis=(1, 2))
-    free = np.maximum(0.0, 1.0 - most[busy] / width) * cycles
-    matters = most > np.select([kind == ONCE, kind == TOTAL], [free, cycles], offset)
-    matters[busy[matters & (kind == ONCE)]] = True
-    matters[(kind == BUSY) & ~np.isin(np.arange(len(kind)), busy[matters & (kind == ONCE)])] = False
-    matters[0] = True
-    busy = (np.cumsum(matters) - 1)[busy]
-    stalls = np.flatnonzero(matters & (kind == STALL))
-    sums = [spent[stalls] + load for load in _loads(spent, kind)]
-    more = len(stalls) * len(sums)
-    return Resources(
-        np.concatenate([spent[matters], *sums]),
-        np.append(kind[matters], np.full(more, TOTAL)),
-        np.append(offset[matters], np.tile(offset[stalls] - cycles, len(sums))),
-        np.append(width[matters], np.ones(more)),
-        np.append(busy[matters], np.zeros(more, np.int64)),
-        int(matters.sum()),
-    )
+    ports, links = problem.ports, _hop_links(problem)
+    several = 1 + (3 + 2 * SEQUENCES) * ports
+    waits = links + (ports if problem.strict_ports == 1 else 0)
+    count = several + LOADS + waits
+    spent = np.zeros((count, problem.operands, most_levels(problem) + 1, len(lattice.depth)))
+    cycles, skippable = _fill_all(problem, work, lattice, spent)
+    kind, offset = np.full(count, TOTAL), np.zeros(count)
+    width, busy = np.ones(count), np.zeros(count, np.int64)
+    kind[0], kind[1 : 1 + 2 * ports], kind[1 + 2 * ports : 1 + 3 * ports] = ENERGY, STALL, BUSY
+    offset[1 + ports : 1 + 2 * ports], offset[several + LOADS :] = cycles, problem.drain - skippable
+    for n in range(SEQUENCES * ports):
+        k, port = 1 + 3 * ports + n, n % ports
+        kind[k], width[k], busy[k] = ONCE, problem.port_max[port], 1 + 2 * ports + port
+    for load in range(LOADS):
+        kind[several + load] = LOAD + load
+    every, loads = Resources(spent, kind, offset, width, busy, count), _loads(kind, spent)
+    return _that_matter(every, _which_matter(every, loads, cycles), loads, cycles)
 
 
-def _loads(spent: Floats, kind: Ints) -> list[Floats]:
-    """[x, l, p] the loads that run in sequence, as in :func:`_is_in`."""
-    return [
-        spent[[k >= LOAD and _is_in(k - LOAD, which) for k in kind.tolist()]].sum(axis=0)
-        for which in range(SEQUENCES)
-    ]
+@kernel
+def _loads(kind: Ints, spent: Floats) -> Floats:
+    """[which, x, l, p] the loads that run in sequence."""
+    shape = spent.shape[1:]
+    loads = np.zeros((SEQUENCES, shape[0], shape[1], shape[2]))
+    for which in range(SEQUENCES):
+        for k in range(len(kind)):
+            if kind[k] >= LOAD and _is_in(kind[k] - LOAD, which):
+                _add(loads[which], spent[k])
+    return loads
+
+
+@kernel
+def _add(total: Floats, more: Floats) -> None:
+    for x in range(total.shape[0]):
+        for level in range(total.shape[1]):
+            for p in range(total.shape[2]):
+                total[x, level, p] += more[x, level, p]
+
+
+@kernel
+def _which_matter(every: Resources, loads: Floats, cycles: float) -> Flags:
+    """[k] the resources that can exceed what is free, and of which no other is always as large."""
+    count = len(every.kind)
+    most, matters = _most(every.spent), np.zeros(count, np.bool_)
+    for k in range(count):
+        kind, free = every.kind[k], every.offset[k]
+        if kind == ONCE:
+            free = max(0.0, 1.0 - most[every.busy[k]] / every.width[k]) * cycles
+        elif kind == TOTAL:
+            free = cycles
+        matters[k] = k == 0 or (kind != BUSY and most[k] > free)
+        if kind == ONCE and _adds_nothing(every.spent[k], loads):
+            matters[k] = False
+    for k in range(count):
+        for other in range(count):
+            if matters[k] and matters[other] and k != other and most[k] <= most[other]:
+                matters[k] = not _is_covered(every, k, other)
+    for k in range(count):
+        if matters[k] and every.kind[k] == ONCE:
+            matters[every.busy[k]] = True
+    return matters
+
+
+@kernel
+def _most(spent: Floats) -> Floats:
+    """[k] at most this is spent."""
+    most = np.zeros(len(spent))
+    for k in range(len(spent)):
+        for x in range(spent.shape[1]):
+            for level in range(spent.shape[2]):
+                largest = 0.0
+                for p in range(spent.shape[3]):
+                    largest = max(largest, spent[k, x, level, p])
+                most[k] += largest
+    return most
+
+
+@kernel
+def _adds_nothing(spent: Floats, loads: Floats) -> bool:
+    """Whether a port adds nothing to a sequence of loads; loading takes at least each of them."""
+    covered = False
+    for which in range(SEQUENCES):
+        covered = covered or _is_at_most(spent, loads[which])
+    return covered
+
+
+@kernel
+def _is_covered(every: Resources, k: int, other: int) -> bool:
+    """Whether a resource exceeds what is free by as much as another one at most."""
+    kind = every.kind[k]
+    if kind != every.kind[other] or every.offset[k] < every.offset[other]:
+        return False
+    if kind == ONCE and every.busy[k] != every.busy[other]:
+        return False
+    return kind in (STALL, ONCE, TOTAL) and _is_at_most(every.spent[k], every.spent[other])
+
+
+@kernel
+def _is_at_most(one: Floats, other: Floats) -> bool:
+    for x in range(one.shape[0]):
+        for level in range(one.shape[1]):
+            for p in range(one.shape[2]):
+                if one[x, level, p] > other[x, level, p]:
+                    return False
+    return True
+
+
+@kernel
+def _that_matter(every: Resources, matters: Flags, loads: Floats, cycles: float) -> Resources:
+    """The resources that matter, and each stall with the loads that run in sequence."""
+    chosen, places = np.flatnonzero(matters), np.cumsum(matters) - 1
+    stalls, counts = _of_kind(every.kind, chosen, STALL), _which_counts(loads)
+    count, shape = len(chosen) + counts.sum() * len(stalls), every.spent.shape[1:]
+    spent, kind = np.zeros((count, shape[0], shape[1], shape[2])), np.full(count, TOTAL)
+    offset, width, busy = np.zeros(count), np.ones(count), np.zeros(count, np.int64)
+    for n in range(len(chosen)):
+        k = chosen[n]
+        _add(spent[n], every.spent[k])
+        kind[n], offset[n] = every.kind[k], every.offset[k]
+        width[n], busy[n] = every.width[k], places[every.busy[k]]
+    n = len(chosen)
+    for which in range(SEQUENCES):
+        for k in stalls:
+            if counts[which]:
+                _add(spent[n], every.spent[k])
+                _add(spent[n], loads[which])
+                offset[n] = every.offset[k] - cycles
+                n += 1
+    return Resources(spent, kind, offset, width, busy, len(chosen))
+
+
+@kernel
+def _of_kind(kind: Ints, chosen: Ints, wanted: int) -> Ints:
+    """Those of the chosen resources that are of a kind."""
+    found, count = np.empty(len(chosen), np.int64), 0
+    for k in chosen:
+        if kind[k] == wanted:
+            found[count] = k
+            count += 1
+    return found[:count]
+
+
+@kernel
+def _which_counts(loads: Floats) -> Flags:
+    """[which] the sequences of loads that are not always at most another one."""
+    counts = np.ones(SEQUENCES, np.bool_)
+    for which in range(SEQUENCES):
+        for other in range(SEQUENCES):
+            if other != which and counts[other] and _is_at_most(loads[which], loads[other]):
+                counts[which] = False
+    return counts
 
 
 @kernel

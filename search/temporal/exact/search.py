@@ -45,7 +45,7 @@ from nestmap.search.temporal.exact.effort import SearchClock
 from nestmap.search.temporal.exact.incumbents import Costs, Incumbents
 from nestmap.search.temporal.exact.labels import find_paths, leftover, new_pool
 from nestmap.search.temporal.exact.limits import limits_between
-from nestmap.search.temporal.exact.objective_bound import costs_of
+from nestmap.search.temporal.exact.objective_bound import costs_of, goal_of
 from nestmap.search.temporal.exact.space import Prepared, Space, is_too_large, origin_bound, prepare
 from nestmap.search.temporal.loma import feasible_orders
 from nestmap.search.temporal.loop_factors import prime_factors
@@ -113,14 +113,12 @@ class Descended(NamedTuple):
     steps: int
 
 
-def pass_with_dominance(
-    prepared: Prepared, limit: float, incumbents: Sequence[Costs], labels: int
-) -> Passed:
+def pass_with_dominance(prepared: Prepared, limit: float, known: Incumbents, labels: int) -> Passed:
     """The paths with the lowest bounds below a limit, and for a front below the incumbents.
 
     The pass is not complete if there are more than ``labels`` partial paths.
     """
-    space, flat = _with_incumbents(prepared.space, incumbents, 0), prepared.flat
+    space, flat = _improving_on(known, prepared.space), prepared.flat
     pool = new_pool(flat, space, labels)
     outcome = find_paths(flat, space, pool, limit)
     ends = leftover(pool) if outcome.is_complete else []
@@ -130,7 +128,7 @@ def pass_with_dominance(
         return Passed(evaluate_batch(empty), none, none, outcome.is_complete, outcome.labels)
     paths = [moves_to(label, pool.parent, pool.move) for label in ends]
     mappings = mapping_of(prepared.spatial, flat, prepared.factors, paths)
-    if prepared.is_even:
+    if space.rule.goal.is_even:
         failures, table = new_record(Failures), space.lattice.factors
         even = fits_rows(flat, table, mappings.orders, mappings.cuts, True, failures)
         mappings = mappings.take(np.flatnonzero(even))
@@ -141,16 +139,16 @@ def pass_with_dominance(
 
 
 def pass_depth_first(
-    prepared: Prepared, limit: float, incumbents: Sequence[Costs], steps: int
+    prepared: Prepared, limit: float, known: Incumbents, steps: int
 ) -> Generator[EvaluationBatch, None, Descended]:
     """All mappings that may be better than those before; returns whether these are all.
 
     It ends early after so many ``steps``, each of which makes a partial path longer.
     """
-    space, flat = _with_incumbents(prepared.space, incumbents, MOST_POINTS), prepared.flat
+    space, flat = _improving_on(known, prepared.space, MOST_POINTS), prepared.flat
     descent, status = new_descent(flat, space), Status(0, 0, steps, limit)
     while status.depth >= 0 and status.steps > 0:
-        status = descend(flat, space, descent, status, prepared.is_even)
+        status = descend(flat, space, descent, status)
         if status.rows:
             yield _evaluated(prepared, descent, status.rows)
     return Descended(status.depth < 0, steps - status.steps)
@@ -160,12 +158,11 @@ MOST_POINTS = 1000
 """Points of a front that a depth-first pass remembers; it drops fewer paths if there are more."""
 
 
-def _with_incumbents(space: Space, incumbents: Sequence[Costs], room: int) -> Space:
+def _improving_on(known: Incumbents, space: Space, room: int = 0) -> Space:
     """The space with these incumbents, and room for more."""
-    energies, latencies = np.full((2, len(incumbents) + room), np.inf)
-    for n, (energy, latency) in enumerate(incumbents):
-        energies[n], latencies[n] = energy, latency
-    return space._replace(rule=space.rule._replace(energies=energies, latencies=latencies))
+    is_even = space.rule.goal.is_even
+    goal = goal_of(known, MappingType.EVEN if is_even else MappingType.UNEVEN, room)
+    return space._replace(rule=space.rule._replace(goal=goal))
 
 
 def _evaluated(prepared: Prepared, descent: Descent, rows: int) -> EvaluationBatch:
@@ -312,30 +309,19 @@ class SearchTask:
 
 
 def exact(
-    task: SearchTask, objective: Objective, options: ExactOptions
+    task: SearchTask, objective: Objective | None, options: ExactOptions
 ) -> Iterator[EvaluationBatch]:
     """The mappings that the search evaluates; one of them is optimal unless a limit ends it.
 
     The statistics of the last batch, which has no rows, give the bound: no mapping of this spatial
     mapping has a lower objective, or none improves on the incumbents. ``unproven`` is 1 there if a
-    limit ended the search.
+    limit ended the search. Without an objective, those points of the front of energy and latency
+    are among them that no incumbent equals or beats.
 
     Raises:
         InputError: if the user's temporal ordering is unsatisfiable.
     """
     return _Run(task, objective, options).search()
-
-
-def exact_front(task: SearchTask, options: ExactOptions) -> Iterator[EvaluationBatch]:
-    """The mappings that the search for the front of energy and latency evaluates.
-
-    Unless a limit ends the search, which ``unproven`` says, those points of the front are among
-    them that no incumbent equals or beats.
-
-    Raises:
-        InputError: if the user's temporal ordering is unsatisfiable.
-    """
-    return _Run(task, None, options).search()
 
 
 @final
@@ -349,6 +335,7 @@ class _Run:
         self._spatial = task.spatial
         self._ways = tuple(pinned_orders(task.spatial, None))
         self._known = Incumbents(objective).with_costs(task.incumbents)
+        self._goal = goal_of(self._known, options.mapping_type)
         self._found = 0
         self._bound = inf
         self._unproven = 0
@@ -390,9 +377,9 @@ class _Run:
 
     def _prepared(self, way: PinnedOrder) -> Prepared | None:
         """The space of one way to meet the ordering; none if it is too large."""
-        if is_too_large(self._spatial, way, self._objective):
+        if is_too_large(self._spatial, way, self._goal):
             return None
-        return prepare(self._spatial, way, self._objective, self._options.mapping_type)
+        return prepare(self._spatial, way, self._goal)
 
     def _start(self, prepared: Sequence[Prepared | None]) -> Iterator[EvaluationBatch]:
         """LOMA's orders, and the best of them with all cuts free."""
@@ -430,7 +417,7 @@ class _Run:
         """A short pass for mappings whose bounds are close to the lowest; returns a bound."""
         if prepared is None or self._objective is None:
             return -inf
-        bound = origin_bound(prepared)
+        bound = origin_bound(prepared.space)
         if not bound < self._known.limit < inf:
             return bound
         limit = float(limits_between(bound, self._known.limit)[0])
@@ -449,7 +436,7 @@ class _Run:
         if not prepared.is_feasible:
             return
         if self._is_late():
-            self._show(origin_bound(prepared) if self._objective is not None else -inf, 1)
+            self._show(origin_bound(prepared.space) if self._objective is not None else -inf, 1)
             return
         if self._objective is None:
             yield from self._prove_front(prepared)
@@ -469,7 +456,7 @@ class _Run:
         self, prepared: Prepared
     ) -> Generator[EvaluationBatch, None, tuple[float, int]]:
         """Passes with ever higher limits; returns a bound, and 1 if the pool was too small."""
-        shown = origin_bound(prepared)
+        shown = origin_bound(prepared.space)
         limits: list[float] = limits_between(shown, self._known.limit).tolist()
         for limit in limits:
             passed = None if self._is_late() else self._pass(prepared, limit)
@@ -501,14 +488,14 @@ class _Run:
     def _pass(self, prepared: Prepared, limit: float, labels: int = 0) -> Passed:
         share = LABELS_OF_A_SUM if prepared.is_sum else 1
         most = labels or self._options.labels * share
-        passed = pass_with_dominance(prepared, limit, self._known.costs, most)
+        passed = pass_with_dominance(prepared, limit, self._known, most)
         self._labels += passed.labels // share
         return passed
 
     def _descend(self, prepared: Prepared) -> Generator[EvaluationBatch, None, bool]:
         """Goes through what may be better than the incumbents; returns whether that is all."""
         steps = STEPS_PER_LABEL * self._options.labels
-        batches = pass_depth_first(prepared, self._known.limit, self._known.costs, steps)
+        batches = pass_depth_first(prepared, self._known.limit, self._known, steps)
         while not self._is_late():
             try:
                 yield self._noted(next(batches))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil, prod
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -13,12 +13,23 @@ from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.record import new_record
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.reuse import IRRELEVANT
-from nestmap.costmodel.skipping import skippable_cycles
-from nestmap.model import Loop, MappingProblem, MappingType, Objective, SpatialProblem
+from nestmap.model import Loop, MappingProblem, SpatialProblem
 from nestmap.model.arrays import Floats
 from nestmap.search.temporal.exact.capacity import Capacity, capacity_of, forbid
-from nestmap.search.temporal.exact.lattice import Lattice, count_points, lattice_of
-from nestmap.search.temporal.exact.objective_bound import Rule, costs_of, objective_of
+from nestmap.search.temporal.exact.lattice import (
+    Lattice,
+    count_points,
+    lattice_of,
+    most_levels,
+)
+from nestmap.search.temporal.exact.objective_bound import (
+    Goal,
+    Rule,
+    costs_of,
+    is_energy_alone,
+    objective_of,
+    rule_of,
+)
 from nestmap.search.temporal.exact.remainders import remainders
 from nestmap.search.temporal.exact.resources import Resources, all_resources, energy_resource
 from nestmap.search.temporal.ordering import PinnedOrder
@@ -44,7 +55,6 @@ class Prepared(NamedTuple):
     flat: FlatProblem
     factors: tuple[Loop, ...]
     space: Space
-    is_even: bool
     is_sum: bool  # the objective is what a path spends, so that the least of it is the optimum
 
     @property
@@ -53,30 +63,20 @@ class Prepared(NamedTuple):
         return bool(np.isfinite(self.space.least[0, :, 0, 0]).all())
 
 
-def prepare(
-    spatial: SpatialProblem,
-    pinned: PinnedOrder,
-    objective: Objective | None,
-    mapping_type: MappingType,
-) -> Prepared:
-    """The space of the orders of these loops; without an objective for a front.
+def prepare(spatial: SpatialProblem, pinned: PinnedOrder, goal: Goal) -> Prepared:
+    """The space of the orders of these loops.
 
     :func:`is_too_large` tells beforehand whether its tables would take too much memory.
 
     Raises:
         InputError: if the layer or the accelerator exceeds the capacity of a record.
     """
-    flat, is_even = flatten(spatial), mapping_type is MappingType.EVEN
+    flat, steps = flatten(spatial), float(prod(spatial.temporal_sizes.values()))
     lattice, factors = lattice_of(spatial, pinned)
-    energy_alone = objective is Objective.ENERGY and flat.leakage == 0.0
-    work, rule = new_record(Work), _rule(flat, spatial, objective)
-    if energy_alone:
-        resources = energy_resource(flat, work, lattice)
-    else:
-        resources = all_resources(flat, lattice)
-    space = space_of(flat, work, lattice, resources, rule, is_even)
-    is_sum = energy_alone and not is_even and not reuses_windows(spatial.problem)
-    return Prepared(spatial, flat, factors, space, is_even, is_sum)
+    space = space_of(flat, new_record(Work), lattice, steps, goal)
+    alone = is_energy_alone(flat, goal)
+    is_sum = alone and not goal.is_even and not reuses_windows(spatial.problem)
+    return Prepared(spatial, flat, factors, space, is_sum)
 
 
 def reuses_windows(problem: MappingProblem) -> bool:
@@ -86,16 +86,21 @@ def reuses_windows(problem: MappingProblem) -> bool:
 
 
 @kernel
-def space_of(
-    problem: FlatProblem,
-    work: Work,
-    lattice: Lattice,
-    resources: Resources,
-    rule: Rule,
-    even: bool,
+def space_of(problem: FlatProblem, work: Work, lattice: Lattice, steps: float, goal: Goal) -> Space:
+    """The tables of a search over so many iterations; the work arrays are scratch."""
+    if is_energy_alone(problem, goal):
+        resources = energy_resource(problem, work, lattice)
+    else:
+        resources = all_resources(problem, work, lattice)
+    return space_with(problem, work, lattice, resources, rule_of(problem, steps, goal))
+
+
+@kernel
+def space_with(
+    problem: FlatProblem, work: Work, lattice: Lattice, resources: Resources, rule: Rule
 ) -> Space:
-    """The tables of a search; changes what is spent to what may be, and the work arrays."""
-    if even:
+    """The tables with these resources; changes what is spent to what may be."""
+    if rule.goal.is_even:
         _relax(problem, lattice, resources.spent)
     capacity = capacity_of(problem, work, lattice)
     forbid(problem, lattice, capacity, resources.spent)
@@ -103,41 +108,34 @@ def space_of(
     return Space(lattice, resources, least, capacity, rule)
 
 
-def is_too_large(spatial: SpatialProblem, pinned: PinnedOrder, objective: Objective | None) -> bool:
+def is_too_large(spatial: SpatialProblem, pinned: PinnedOrder, goal: Goal) -> bool:
     """Whether the tables of these orders would take too much memory."""
-    flat = flatten(spatial)
-    alone = objective is Objective.ENERGY and flat.leakage == 0.0
-    kinds = 1 if alone else 15 * int(flat.ports) + 6
-    cells = count_points(pinned) * kinds * flat.operands * (max(flat.levels) + 1)
-    return bool(cells > MOST_CELLS)
+    return bool(has_too_many_cells(flatten(spatial), count_points(pinned), goal))
 
 
-def origin_bounds(prepared: Prepared) -> tuple[float, float]:
+@kernel
+def has_too_many_cells(problem: FlatProblem, points: int, goal: Goal) -> bool:
+    """Whether the tables of so many points would take too much memory."""
+    kinds = 1 if is_energy_alone(problem, goal) else 15 * problem.ports + 6
+    return bool(points * kinds * problem.operands * (most_levels(problem) + 1) > MOST_CELLS)
+
+
+@kernel
+def origin_bounds(space: Space) -> tuple[float, float]:
     """Bounds of energy (pJ) and latency (cycles) of all mappings, from the remainders alone."""
-    space = prepared.space
-    energy, latency = costs_of(space.rule, space.resources, space.least[:, :, 0, 0].sum(axis=1))
+    spent = np.zeros(len(space.least))
+    for k in range(len(spent)):
+        for x in range(space.least.shape[1]):
+            spent[k] += space.least[k, x, 0, 0]
+    if spent[0] == np.inf:
+        return np.inf, np.inf
+    energy, latency = costs_of(space.rule, space.resources, spent)
     return float(energy), float(latency)
 
 
-def origin_bound(prepared: Prepared) -> float:
+def origin_bound(space: Space) -> float:
     """The bound of the objective of all mappings, from the remainders alone."""
-    return float(objective_of(prepared.space.rule, *origin_bounds(prepared)))
-
-
-def _rule(flat: FlatProblem, spatial: SpatialProblem, objective: Objective | None) -> Rule:
-    steps = prod(spatial.temporal_sizes.values())
-    cycles = steps * float(flat.cycles_per_operation)
-    return Rule(
-        computation=float(flat.computation),
-        leakage=float(flat.leakage),
-        cycles=float(ceil(cycles)),
-        constant=float(flat.drain - skippable_cycles(flat, float(steps))),
-        counts_energy=objective is not Objective.LATENCY,
-        counts_latency=objective is not Objective.ENERGY,
-        is_front=objective is None,
-        energies=np.empty(0),
-        latencies=np.empty(0),
-    )
+    return float(objective_of(space.rule.goal, *origin_bounds(space)))
 
 
 @kernel

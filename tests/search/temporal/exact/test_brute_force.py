@@ -16,7 +16,7 @@ from hypothesis import given
 from nestmap.costmodel.evaluate import evaluate, evaluate_batch
 from nestmap.model import EvaluationBatch, Loop, Objective, SpatialProblem
 from nestmap.search import best_of
-from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact, exact_front
+from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact
 from nestmap.search.temporal.ordering import pinned_orders
 from nestmap.search.temporal.pinned import place_pinned_levels
 from tests.properties.variants import few_examples, with_accelerator
@@ -76,7 +76,7 @@ def check(small: Small) -> None:
         check_reasons(batches, expected)
         if expected.fitting:
             check_optimum(small.spatial, batches, objective, expected)
-    batches = list(exact_front(task, options))
+    batches = list(exact(task, None, options))
     check_rows(small, batches)
     check_reasons(batches, expected)
     assert pareto({x for batch in batches for x in points(batch)}) == expected.front

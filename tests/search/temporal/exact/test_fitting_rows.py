@@ -9,7 +9,7 @@ import pytest
 from nestmap.search.spatial.all_mappings import SpatialCandidates, all_spatial_mappings
 from nestmap.search.spatial.unrolling_table import UnrollingTable
 from nestmap.search.temporal.exact.fitting_rows import rows_that_may_fit
-from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact_front
+from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact
 from tests.search.temporal.exact.oracle import truth
 from tests.search.temporal.exact.problems import Kind, Small, seeded_problem
 
@@ -36,7 +36,7 @@ def test_of_all_spatial_mappings_those_with_a_mapping_stay() -> None:
         candidates = all_spatial_mappings(seeded_problem(Kind.PLAIN, seed, 500).spatial.problem)
         may_fit = rows_that_may_fit(candidates).tolist()
         for row in range(min(MOST_ROWS, len(candidates))):
-            batches = exact_front(SearchTask(candidates.spatial(row)), ExactOptions())
+            batches = exact(SearchTask(candidates.spatial(row)), None, ExactOptions())
             assert may_fit[row] or not any(map(len, batches)), (seed, row)
         left_out += may_fit.count(False)
         kept = candidates.where(rows_that_may_fit(candidates))

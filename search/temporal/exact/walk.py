@@ -1,0 +1,274 @@
+"""The walk over all spatial mappings of a layer for the best of them, with a proof.
+
+Rows of a table of spatial mappings come in the order of their lower bounds, in rounds of blocks
+that run on several threads. Kernels search them without a model of each row. Where energy is a sum
+over boundaries, they find the least energy of a row. Elsewhere they show of most rows that none of
+their mappings is better than the best one known, and the exact search goes through those left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from math import inf, isfinite
+from typing import NamedTuple, final
+
+import numpy as np
+
+from nestmap.costmodel.flatten import flatten_problem
+from nestmap.costmodel.kernel.record import copy_record, new_record
+from nestmap.costmodel.kernel.work import Work
+from nestmap.model import LayerConstraints, MappingProblem, MappingType, Objective, SpatialProblem
+from nestmap.model.arrays import Flags, Floats, Ints
+from nestmap.search.parallel import map_in_order
+from nestmap.search.spatial.all_mappings import SpatialCandidates
+from nestmap.search.spatial.lower_bounds import lower_bounds_of
+from nestmap.search.spatial.unrolling_table import UnrollingTable, array_energies
+from nestmap.search.temporal.exact.effort import LABELS_OF_A_ROW, LABELS_OF_A_SEARCH, Effort
+from nestmap.search.temporal.exact.incumbents import Costs, Incumbents
+from nestmap.search.temporal.exact.objective_bound import goal_of
+from nestmap.search.temporal.exact.operand_bounds import operand_bounds
+from nestmap.search.temporal.exact.rows import ROUNDING, RowTable, bound_row, least_energies
+from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact
+from nestmap.search.temporal.exact.space import reuses_windows
+
+BLOCK = 32
+"""Rows that a thread takes at a time."""
+
+MOST_BLOCKS = 64
+"""Blocks of the largest round."""
+
+COMPARED_LIMITS = (1.5, 4.0)
+"""Limits of the energy when rows are compared, as multiples of the lowest bound.
+
+A row whose optimum is far above its bound takes long, unless the limit is low.
+"""
+
+
+class Block(NamedTuple):
+    """Rows, the costs on which they have to improve, and the work that they may take (labels)."""
+
+    rows: Ints
+    known: Incumbents
+    work: int
+
+
+class Found(NamedTuple):
+    """A row that improves on those before it in its block, or that is unproven."""
+
+    row: int
+    costs: tuple[Costs, ...]
+    bound: float  # infinite if the search is complete, -infinity where kernels could not search
+
+
+class Result(NamedTuple):
+    """What a block has found, the labels made, and the work in labels, tables included."""
+
+    found: Sequence[Found]
+    labels: int
+    work: int
+
+
+def row_table(
+    candidates: SpatialCandidates, objective: Objective | None, workers: int = 1
+) -> RowTable:
+    """The rows as kernels read them, with lower bounds; the better of two of the energy."""
+    problem, table = candidates.problem, candidates.table
+    computation, cheap = array_energies(problem, table), candidates.bounds()
+    energy = cheap.energy
+    if objective is not Objective.LATENCY:
+        leakage = flatten_problem(problem).leakage * cheap.latency
+        bounds = operand_bounds(problem, table, workers) + computation + leakage
+        energy = np.maximum(energy, bounds)
+    return RowTable(table.unrollings, table.first, computation, energy, cheap.latency)
+
+
+def has_order(constraints: LayerConstraints) -> bool:
+    """Whether the user restricts temporal mappings."""
+    return bool(
+        constraints.temporal_ordering or constraints.outer_ordering or constraints.memory_levels
+    )
+
+
+def _is_plain(problem: MappingProblem, objective: Objective | None, options: ExactOptions) -> bool:
+    """Whether the kernels find the optimum of a row."""
+    leaks = flatten_problem(problem).leakage > 0
+    is_even = options.mapping_type is MappingType.EVEN
+    is_sum = objective is Objective.ENERGY and not (leaks or is_even)
+    return is_sum and not (has_order(problem.constraints) or reuses_windows(problem))
+
+
+class LeastEnergy(NamedTuple):
+    """The least energy of some spatial mappings (pJ), and which of them may have it.
+
+    Without flags it is unknown.
+    """
+
+    energy: float = -inf
+    may_have_it: Flags = np.empty(0, np.bool_)  # [i]
+
+
+def least_energy_of(problems: Sequence[SpatialProblem], options: ExactOptions) -> LeastEnergy:
+    """The least energy of some spatial mappings, found without an exact search of each.
+
+    Unknown where the kernels do not find the optimum, nothing fits, or nothing takes energy: no row
+    is below another one then.
+    """
+    first = problems[0].problem
+    if any(x.problem is not first for x in problems) or not _is_plain(
+        first, Objective.ENERGY, options
+    ):
+        return LeastEnergy()
+    table = UnrollingTable.of(first, [x.spatial_mapping for x in problems])
+    cheap, rows = lower_bounds_of(first, table), np.arange(len(problems))
+    known = RowTable(table.unrollings, table.first, array_energies(first, table), *cheap)
+    flat, work = copy_record(flatten_problem(first)), new_record(Work)
+    goal, labels = goal_of(Incumbents(Objective.ENERGY), options.mapping_type), options.labels
+    for limit in (*(cheap.energy.min() * x for x in COMPARED_LIMITS), inf):  # it may be 0
+        found, _ = least_energies(flat, work, known, rows, goal, (float(limit), labels))
+        least = float(found.min())
+        if least == 0.0:
+            break
+        if isfinite(least):
+            return LeastEnergy(least, found <= least * (1 + ROUNDING))
+        if least == -inf:
+            break
+    return LeastEnergy()
+
+
+@final
+class Walk:
+    """The rows in the order of their bounds, and the best costs known.
+
+    An exact search of each improving row with the best costs so far finds the optimum of all rows,
+    or their front: each has a mapping that improves on the incumbents and on all rows before it, up
+    to the rounding of sums. After the last one this is proven, except for ``unproven`` rows: those
+    on which a limit ends the search, and those that are left when the effort is spent. ``bound`` is
+    the lowest bound of these. Without any row no mapping of any row improves on the incumbents.
+
+    ``labels`` counts those of the kernels and of the searches of rows that do not improve.
+    """
+
+    def __init__(
+        self,
+        candidates: SpatialCandidates,
+        known: Incumbents,
+        options: ExactOptions,
+        effort: Effort,
+    ) -> None:
+        objective = known.objective
+        self._candidates, self._known = candidates, known
+        self._options, self._effort = options, effort
+        self._table = row_table(candidates, objective, options.workers)
+        energy, latency = self._table.energy, self._table.latency
+        self._values = known.value_of(energy, latency)
+        self._order: Ints = np.lexsort((energy, self._values))
+        self.unproven = self.labels = 0
+        self.bound = inf
+
+    def improving(self) -> Iterator[SpatialProblem]:
+        """The spatial mappings of the rows that improve.
+
+        Raises:
+            InputError: if the user's temporal ordering is unsatisfiable for a row.
+        """
+        return map(self._candidates.spatial, self.rows())
+
+    def rows(self) -> Iterator[int]:
+        """The rows that improve, in the order of the walk."""
+        is_plain = _is_plain(self._candidates.problem, self._known.objective, self._options)
+        for row, costs, bound in self._in_rounds(self._energies if is_plain else self._search):
+            better = self._known.with_costs(costs)
+            improves = better.costs != self._known.costs
+            self._known = better
+            if improves or bound == -inf:
+                yield row
+            elif bound < self._known.limit:
+                self._leave(np.array([bound]))
+
+    def _in_rounds(self, run: Callable[[Block], Result]) -> Iterator[Found]:
+        """What all blocks find, in their order.
+
+        The blocks of a round have the same limits, so results do not depend on the number of
+        workers. Each round has twice as many as the one before, as the first ones lower the limit,
+        but not more than the effort that is left is likely to allow.
+        """
+        first, blocks = 0, 1
+        while first < len(self._order):
+            if self._effort.is_spent:
+                self._leave(self._values[self._order[first:]])
+                return
+            before, count = self._effort.labels, 0
+            for block in map_in_order(run, self._blocks(first, blocks), self._options.workers):
+                self._effort.spend(block.work)
+                self.labels += block.labels
+                count += 1
+                yield from block.found
+            if not count and not self._effort.is_spent:
+                return
+            share = max(before - self._effort.labels, 1) / blocks
+            most = max(1, int(self._effort.labels / share))
+            first, blocks = first + count * BLOCK, min(2 * blocks, MOST_BLOCKS, most)
+
+    def _blocks(self, first: int, count: int) -> Iterator[Block]:
+        """Up to so many blocks from a row on, until no row may improve any more."""
+        known, work = self._known, self._effort.labels // count
+        last = min(first + count * BLOCK, len(self._order))
+        for start in range(first, last, BLOCK):
+            rows = self._order[start : start + BLOCK]
+            if self._values[rows[0]] >= known.limit or self._effort.clock.is_late:
+                return
+            yield Block(rows, known, work)
+
+    def _leave(self, bounds: Floats) -> None:
+        """Counts the rows of these bounds that are not proven."""
+        may_improve = bounds[bounds < self._known.limit]
+        self.unproven += len(may_improve)
+        self.bound = min(self.bound, float(may_improve.min(initial=inf)))
+
+    def _energies(self, block: Block) -> Result:
+        """Kernels search each row; the exact search tries again where a limit ends theirs."""
+        options, known = self._options, block.known
+        flat = copy_record(flatten_problem(self._candidates.problem))
+        goal, limits = goal_of(known, options.mapping_type), (known.limit, options.labels)
+        least, labels = least_energies(
+            flat, new_record(Work), self._table, block.rows, goal, limits
+        )
+        found = [
+            Found(row, (), -inf) if energy == -inf else Found(row, ((energy, inf),), inf)
+            for row, energy in zip(block.rows.tolist(), least.tolist(), strict=True)
+            if energy < known.limit
+        ]
+        return Result(found, labels, labels + len(block.rows) * LABELS_OF_A_ROW)
+
+    def _search(self, block: Block) -> Result:
+        """Bounds each row, and searches those that may improve, until the labels are spent."""
+        known, labels, work, found = block.known, 0, 0, list[Found]()
+        flat = copy_record(flatten_problem(self._candidates.problem))
+        for row in block.rows.tolist():
+            bound = float(self._values[row])
+            if work > block.work or self._effort.clock.is_late:
+                found.append(Found(row, (), bound))
+                continue
+            if not has_order(self._candidates.problem.constraints):
+                bound, made = bound_row(flat, self._table, row, known, self._options)
+                labels, work = labels + made, work + made + LABELS_OF_A_ROW
+            if bound < known.limit:
+                one = self._search_row(row, bound, known)
+                known = known.with_costs(one.found[0].costs)
+                found += one.found
+                labels, work = labels + one.labels, work + one.work
+        return Result(found, labels, work)
+
+    def _search_row(self, row: int, bound: float, known: Incumbents) -> Result:
+        """The exact search of a row."""
+        task = SearchTask(self._candidates.spatial(row), known.costs, start=False)
+        batches = list(exact(task, known.objective, self._options))
+        end, better = batches[-1].statistics, known
+        for batch in batches:
+            better = better.with_batch(batch)
+        if not end.unproven:
+            bound = inf
+        elif known.objective is not None and end.bounds is not None:
+            bound = max(bound, end.bounds.of(known.objective))
+        found = Found(row, better.costs, bound)
+        return Result([found], end.labels, end.labels + LABELS_OF_A_SEARCH)
