@@ -85,9 +85,11 @@ def reuses_windows(problem: MappingProblem) -> bool:
     return any(level.instance.window_reuse for level in levels)
 
 
-@kernel
 def space_of(problem: FlatProblem, work: Work, lattice: Lattice, steps: float, goal: Goal) -> Space:
-    """The tables of a search over so many iterations; the work arrays are scratch."""
+    """The tables of a search over so many iterations; the work arrays are scratch.
+
+    Python chooses the resources: a kernel with both takes half as long again to compile.
+    """
     if is_energy_alone(problem, goal):
         resources = energy_resource(problem, work, lattice)
     else:

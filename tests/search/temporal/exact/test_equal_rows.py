@@ -28,7 +28,7 @@ from tests.costmodel.machines import machine, memory
 from tests.search.temporal.exact.oracle import all_mappings, count_mappings, feasible
 from tests.search.temporal.exact.problems import Kind, draw_machine, seeded_problem
 
-SEEDS = 60
+SEEDS = 30
 MOST_MAPPINGS = 3000
 MOST_PAIRS = 4
 """Pairs of equal rows of a layer that are compared."""

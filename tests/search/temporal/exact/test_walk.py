@@ -28,8 +28,9 @@ from nestmap.search.temporal.ordering import pinned_orders
 from tests.search.temporal.exact.oracle import least
 from tests.search.temporal.exact.problems import Kind, seeded_problem
 
-SEEDS = 12
-MOST_ROWS = 60
+SEEDS = 6
+MOST_ROWS = 40
+MOST_MAPPINGS = 1000
 ROUNDING = 1e-12
 ENOUGH = 10**12
 """Labels that no walk makes."""
@@ -43,7 +44,7 @@ OPTIONS = {kind: ExactOptions(mapping_type=kind) for kind in MappingType}
 @pytest.mark.parametrize("kind", [x for x in Kind if x not in (Kind.ORDERED, Kind.PINNED)])
 def test_the_rows_lead_to_the_optimum_of_all_rows(kind: Kind, objective: Objective) -> None:
     for seed in range(SEEDS):
-        small = seeded_problem(kind, seed, 2000)
+        small = seeded_problem(kind, seed, MOST_MAPPINGS)
         candidates = candidates_of(small.spatial.problem)
         if len(candidates) > MOST_ROWS:
             continue
@@ -64,7 +65,7 @@ def test_the_rows_lead_to_the_optimum_of_all_rows(kind: Kind, objective: Objecti
 @pytest.mark.parametrize("kind", [x for x in Kind if x not in (Kind.ORDERED, Kind.PINNED)])
 def test_the_rows_lead_to_the_front_of_all_rows(kind: Kind) -> None:
     for seed in range(SEEDS):
-        small = seeded_problem(kind, seed, 1000)
+        small = seeded_problem(kind, seed, MOST_MAPPINGS)
         candidates = candidates_of(small.spatial.problem)
         if len(candidates) > MOST_ROWS:
             continue
@@ -80,7 +81,7 @@ def test_the_rows_lead_to_the_front_of_all_rows(kind: Kind) -> None:
 def test_bounds_of_rows_are_those_of_the_search(kind: Kind, objective: Objective | None) -> None:
     known = Incumbents(objective)
     for seed in range(SEEDS):
-        small = seeded_problem(kind, seed, 2000)
+        small = seeded_problem(kind, seed, MOST_MAPPINGS)
         candidates, options = candidates_of(small.spatial.problem), OPTIONS[small.mapping_type]
         if has_order(candidates.problem.constraints):
             continue
@@ -103,7 +104,7 @@ def test_bounds_of_rows_are_those_of_the_search(kind: Kind, objective: Objective
 @pytest.mark.parametrize("kind", Kind)
 def test_bounds_of_operands_are_below_all_mappings(kind: Kind) -> None:
     for seed in range(SEEDS):
-        small = seeded_problem(kind, seed, 2000)
+        small = seeded_problem(kind, seed, MOST_MAPPINGS)
         mapping = small.spatial.spatial_mapping
         table = UnrollingTable.of(small.spatial.problem, [mapping])
         alone = SpatialCandidates(small.spatial.problem, table)
@@ -142,7 +143,7 @@ EXACT = {Kind.PLAIN, Kind.IMC, Kind.FREE_SUMS, Kind.ZEROS, Kind.DATAFLOW, Kind.H
 @pytest.mark.parametrize("kind", Kind)
 def test_spatial_mappings_are_compared_by_their_optima(kind: Kind) -> None:
     for seed in range(SEEDS):
-        small = seeded_problem(kind, seed, 2000)
+        small = seeded_problem(kind, seed, MOST_MAPPINGS)
         options = OPTIONS[small.mapping_type]
         candidates = candidates_of(small.spatial.problem)
         rows = range(0, len(candidates), max(1, len(candidates) // 8))
