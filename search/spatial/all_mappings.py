@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -64,6 +65,7 @@ class SpatialCandidates:
         flat.computation = array_energy(self.problem, self.table.row(row))
         return flat
 
+    @cached_property
     def bounds(self) -> BoundColumns:
         """The lower bounds of all rows over all temporal mappings."""
         return lower_bounds_of(self.problem, self.table)

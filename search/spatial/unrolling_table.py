@@ -99,5 +99,6 @@ def array_energy(problem: MappingProblem, unrollings: Ints) -> float:
 def array_energies(problem: MappingProblem, table: UnrollingTable) -> Floats:
     """[row] the same for every spatial mapping of a table."""
     if problem.accelerator.array.imc is None:
-        return np.full(table.rows, array_energy(problem, table.row(0)))
-    return np.array([array_energy(problem, table.row(row)) for row in range(table.rows)])
+        return np.full(table.rows, plain_computation_energy(problem))
+    energies = (array_energy(problem, table.row(row)) for row in range(table.rows))
+    return np.fromiter(energies, np.float64, table.rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import Final, final
 
 import numpy as np
@@ -22,13 +23,12 @@ from nestmap.model import (
     SpatialProblem,
     TemporalMapping,
 )
-from nestmap.model.arrays import Rows
 from nestmap.model.base import copy_with
 from nestmap.pipeline.analysis.mapping.explanation import Change, PortName, PortTraffic, WhatIf
 from nestmap.pipeline.analysis.mapping.records import Evaluated, evaluated
 from nestmap.search import best_of
-from nestmap.search.spatial.all_mappings import SpatialCandidates, all_spatial_mappings
-from nestmap.search.temporal.exact.fitting_rows import rows_that_may_fit
+from nestmap.search.spatial.all_mappings import all_spatial_mappings
+from nestmap.search.temporal.exact.fitting_rows import first_different
 from nestmap.search.temporal.loma import feasible_orders
 from nestmap.search.temporal.pinned_order import allocate_order
 
@@ -39,9 +39,6 @@ TRIED: Final = 3
 
 FACTORS: Final = 6
 """Loop factors of LOMA's orders under each of them."""
-
-_CHECKED: Final = 64
-"""Spatial mappings that are checked at once for whether a temporal mapping may fit."""
 
 
 def other_spatial_mappings(spatial: SpatialProblem, cme: CostModelEvaluation) -> Iterator[WhatIf]:
@@ -65,26 +62,14 @@ def _promising(spatial: SpatialProblem) -> Iterator[SpatialProblem]:
     every = all_spatial_mappings(problem, mixed=problem.accelerator.array.imc is None)
     if not len(every):
         return
-    bounds = every.bounds()
-    by_latency = _first_that_may_fit(every, np.lexsort((bounds.energy, bounds.latency)))
-    by_energy = _first_that_may_fit(every, np.lexsort((bounds.latency, bounds.energy)))
-    for row in dict.fromkeys([*by_latency, *by_energy]):
+    bounds = every.bounds
+    by_latency = np.lexsort((bounds.energy, bounds.latency))
+    by_energy = np.lexsort((bounds.latency, bounds.energy))
+    first = [first_different(every, order, TRIED).tolist() for order in (by_latency, by_energy)]
+    for row in dict.fromkeys(chain.from_iterable(first)):
         other = every.spatial(row)
         if other.spatial_mapping != spatial.spatial_mapping:
             yield other
-
-
-def _first_that_may_fit(every: SpatialCandidates, order: Rows) -> list[int]:
-    """The first rows in that order under which a temporal mapping may fit; nearly all do."""
-    found: list[int] = []
-    for begin in range(0, len(order), _CHECKED):
-        rows = order[begin : begin + _CHECKED]
-        checked = np.isin(np.arange(len(every)), rows)
-        fitting = np.flatnonzero(checked)[rows_that_may_fit(every.where(checked))]
-        found += rows[np.isin(rows, fitting)].tolist()
-        if len(found) >= TRIED:
-            break
-    return found[:TRIED]
 
 
 def _unfixed(problem: MappingProblem) -> MappingProblem:

@@ -10,13 +10,13 @@ import numpy as np
 
 from nestmap.model import CostBounds, Frozen, MappingProblem, Objective, SpatialProblem
 from nestmap.model.arrays import Floats, Rows
+from nestmap.model.units import PositiveCount
 from nestmap.pipeline.stage_graph import Stage
 from nestmap.pipeline.stages.mapping.ordering import OrderedCandidatesStage
 from nestmap.pipeline.stages.mapping.suggested import suggested_problem
 from nestmap.search.spatial.all_mappings import SpatialCandidates, all_spatial_mappings
 from nestmap.search.spatial.lower_bounds import lower_bounds
-from nestmap.search.temporal.exact.equal_rows import equal_rows
-from nestmap.search.temporal.exact.fitting_rows import rows_that_may_fit
+from nestmap.search.temporal.exact.fitting_rows import first_different
 
 STARTS = 3
 """Spatial mappings, those with the lowest bounds, of which LOMA's orders are evaluated first.
@@ -31,15 +31,16 @@ class RankedCandidates:
     """Spatial mappings of a layer in ascending order of the lower bound of an objective.
 
     ``energy`` (pJ) and ``latency`` (cycles) are their lower bounds. A model is made of those only
-    that are searched. ``every``: the table that they are from, in any order. ``equal``: how many
-    others are left out, as each costs the same as one of these, or drains later.
+    that are searched. The first ``starts`` come before the others: nearly always some temporal
+    mapping fits them, and they differ in more than names. ``every``: the table that all are from,
+    in any order.
     """
 
     energy: Floats
     latency: Floats
     make: Callable[[int], SpatialProblem]
+    starts: int
     every: SpatialCandidates | None = None
-    equal: int = 0
 
     def __len__(self) -> int:
         return len(self.energy)
@@ -53,11 +54,12 @@ class RankedCandidates:
 
     def first(self, most: int) -> RankedCandidates:
         """The candidates with the lowest bounds."""
-        return RankedCandidates(self.energy[:most], self.latency[:most], self.make)
+        energy, latency = self.energy[:most], self.latency[:most]
+        return RankedCandidates(energy, latency, self.make, len(energy))
 
-    def bounds_of(self, ranks: Sequence[int]) -> CostBounds:
+    def bounds_of(self, ranks: Sequence[int] | slice) -> CostBounds:
         """The bounds of some candidates together."""
-        energy, latency = self.energy[list(ranks)], self.latency[list(ranks)]
+        energy, latency = self.energy[ranks], self.latency[ranks]
         return CostBounds(
             energy=float(energy.min()),
             latency=float(latency.min()),
@@ -81,10 +83,9 @@ class AllSpatialMappingsStage(Frozen, Stage[MappingProblem, RankedCandidates], f
     """Every spatial mapping of a layer that can be generated, ranked by lower bound.
 
     The user's mapping and hints restrict them; with ``mixed``, several loop dimensions may share an
-    array dimension. The mapping bundled with the accelerator is one of them. Those under which no
-    temporal mapping fits are left out, but if there are no others, a few stay that say why. Of
-    those that cost the same under every temporal mapping one stays; see
-    :mod:`nestmap.search.temporal.exact.equal_rows`. Without an objective, the bound of the
+    array dimension. The mapping bundled with the accelerator is one of them. The first
+    ``starts`` are those with the lowest bounds under which a temporal mapping may fit, and that do
+    not cost the same; if none fits, a few stay that say why. Without an objective, the bound of the
     energy-delay product counts.
 
     Raises:
@@ -94,32 +95,29 @@ class AllSpatialMappingsStage(Frozen, Stage[MappingProblem, RankedCandidates], f
 
     objective: Objective | None = None
     mixed: bool = True
+    starts: PositiveCount = STARTS
 
     def __call__(self, problem: MappingProblem, /) -> RankedCandidates:
         every = self._every(problem)
         if problem.constraints.temporal_ordering or problem.constraints.outer_ordering:
             spatial = (every.spatial(row) for row in range(len(every)))
             return _ranked_problems(list(OrderedCandidatesStage()(spatial)), self.objective)
-        may_fit = rows_that_may_fit(every)
-        if not may_fit.any():
-            return self._ranked(every, 0).first(STARTS)
-        fitting = every.where(may_fit)
-        different = fitting.where(equal_rows(fitting) == np.arange(len(fitting)))
-        return self._ranked(different, len(fitting) - len(different))
+        bounds = every.bounds
+        order = _order(bounds.energy, bounds.latency, self.objective)
+        first = first_different(every, order, self.starts)
+        if len(first):
+            order = np.concatenate([first, order[~np.isin(order, first)]])
+        energy, latency = bounds.energy[order], bounds.latency[order]
+        ranked = RankedCandidates(
+            energy, latency, lambda rank: every.spatial(int(order[rank])), len(first), every
+        )
+        return ranked if len(first) else ranked.first(STARTS)
 
     def _every(self, problem: MappingProblem) -> SpatialCandidates:
         every, suggested = all_spatial_mappings(problem, self.mixed), suggested_problem(problem)
         if suggested is None:
             return every
         return every.union(all_spatial_mappings(suggested, self.mixed))
-
-    def _ranked(self, every: SpatialCandidates, equal: int) -> RankedCandidates:
-        bounds = every.bounds()
-        order = _order(bounds.energy, bounds.latency, self.objective)
-        energy, latency = bounds.energy[order], bounds.latency[order]
-        return RankedCandidates(
-            energy, latency, lambda rank: every.spatial(int(order[rank])), every, equal
-        )
 
 
 def _ranked_problems(
@@ -129,7 +127,9 @@ def _ranked_problems(
     energy = np.array([x.energy for x in bounds], np.float64)
     latency = np.array([x.latency for x in bounds], np.float64)
     order = _order(energy, latency, objective)
-    return RankedCandidates(energy[order], latency[order], lambda rank: problems[int(order[rank])])
+    return RankedCandidates(
+        energy[order], latency[order], lambda rank: problems[int(order[rank])], len(order)
+    )
 
 
 def _order(energy: Floats, latency: Floats, objective: Objective | None) -> Rows:

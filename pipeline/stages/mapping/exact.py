@@ -145,21 +145,19 @@ class ExactWalkStage(Stage[Iterable[RankedCandidates], Iterator[EvaluationBatch]
                     known = known.with_batch(batch)
                     yield batch
             known = yield from self._walk(candidates, known, effort)
-            if candidates.equal:
-                yield _without_rows(candidates[0], SearchStatistics(pruned=candidates.equal))
 
     def _walk(self, candidates: RankedCandidates, known: Incumbents, effort: Effort) -> _Known:
         left_out, worse, first = list[int](), list[int](), self._first(candidates)
         for rank in range(len(candidates)):
             searched = rank - len(left_out) - len(worse)
             if searched > 0 and effort.is_spent:
-                late = range(rank, len(candidates))
-                cut = len(late) if effort.clock.is_late else 0
-                yield _left_out(candidates, late, SearchStatistics(unproven=len(late), cut=cut))
+                late = len(candidates) - rank
+                counted = SearchStatistics(unproven=late, cut=late if effort.clock.is_late else 0)
+                yield _proven(candidates, slice(rank, None), None, inf, counted)
                 break
-            if rank == STARTS and candidates.every is not None:
+            if rank == candidates.starts and candidates.every is not None:
                 return (yield from self._walk_rows(candidates, known, effort, searched))
-            if not known.improved_by(*candidates.costs(rank, 1 - ROUNDING)):
+            if not known.improved_by(*candidates.costs(rank, 1 - ROUNDING)).any():
                 left_out.append(rank)
             elif first.is_worse(rank):
                 worse.append(rank)
@@ -201,7 +199,7 @@ class ExactWalkStage(Stage[Iterable[RankedCandidates], Iterator[EvaluationBatch]
             labels=walk.labels,
         )
         least = min(known.limit, walk.bound)
-        yield _proven(candidates, range(len(candidates)), self.search.objective, least, counted)
+        yield _proven(candidates, slice(None), self.search.objective, least, counted)
         return known
 
     def _search(
@@ -248,7 +246,7 @@ _Known = Generator[EvaluationBatch, None, Incumbents]
 
 def _proven(
     candidates: RankedCandidates,
-    ranks: Sequence[int],
+    ranks: Sequence[int] | slice,
     objective: Objective | None,
     least: float,
     counted: SearchStatistics,

@@ -42,9 +42,10 @@ class PromisingMappingsStage(Frozen, Stage[MappingProblem, Iterator[SpatialProbl
     def _chosen(self, problem: MappingProblem) -> Iterator[SpatialProblem]:
         yield from usual_candidates(problem)
         for mixed in (False, True)[: 1 + self.generator.mixed]:
-            ranked = AllSpatialMappingsStage(objective=self.objective, mixed=mixed)(problem)
-            for rank in range(min(self.generator.max_mappings, len(ranked))):
-                yield ranked[rank]
+            most = self.generator.max_mappings
+            every = AllSpatialMappingsStage(objective=self.objective, mixed=mixed, starts=most)
+            ranked = every(problem)
+            yield from (ranked[rank] for rank in range(ranked.starts))
 
     def _bound(self, spatial: SpatialProblem) -> float:
         bounds = lower_bounds(spatial)

@@ -17,10 +17,11 @@ from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.record import copy_record, new_record
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.spatial import put_unrollings, temporal_sizes
-from nestmap.model.arrays import Flags, Floats
+from nestmap.model.arrays import Flags, Floats, Rows
 from nestmap.search.spatial.all_mappings import SpatialCandidates
 from nestmap.search.spatial.unrolling_table import UnrollingTable
 from nestmap.search.temporal.exact.capacity import cut_bits
+from nestmap.search.temporal.exact.equal_rows import equal_rows
 from nestmap.search.temporal.slot_candidates import whole_tensor
 
 ROUNDING = 1 + 1e-9
@@ -35,6 +36,37 @@ def rows_that_may_fit(candidates: SpatialCandidates) -> Flags:
     """
     flat = copy_record(flatten_problem(candidates.problem))
     return _may_fit_each(flat, new_record(Work), candidates.table)
+
+
+def different_rows(candidates: SpatialCandidates) -> Rows:
+    """The rows to search in place of all: those that may fit, one of those that cost the same."""
+    fitting = np.flatnonzero(rows_that_may_fit(candidates))
+    if not len(fitting):
+        return fitting
+    same = equal_rows(candidates.where(_flags(candidates, fitting)))
+    different: Rows = fitting[same == np.arange(len(same))]
+    return different
+
+
+def first_different(candidates: SpatialCandidates, order: Rows, most: int) -> Rows:
+    """The first of the different rows in an order, up to so many, without a look at all."""
+    tested = CHECKED * most
+    while True:
+        rows = np.sort(order[:tested])
+        found = rows[different_rows(candidates.where(_flags(candidates, rows)))]
+        if len(found) >= most or tested >= len(order):
+            return order[:tested][np.isin(order[:tested], found)][:most]
+        tested *= CHECKED
+
+
+CHECKED = 8
+"""Rows that are tested first for each that is wanted, and the factor of more; nearly all fit."""
+
+
+def _flags(candidates: SpatialCandidates, rows: Rows) -> Flags:
+    flags = np.zeros(len(candidates), np.bool_)
+    flags[rows] = True
+    return flags
 
 
 @kernel

@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 
 from nestmap.model import EvaluationBatch, Objective, front_rows
-from nestmap.model.arrays import Floats
+from nestmap.model.arrays import Flags, Floats
 
 Costs = tuple[float, float]
 """Energy (pJ) and latency (cycles) of a mapping."""
@@ -54,16 +54,14 @@ class Incumbents:
             rows = np.lexsort((latency, energy, values))[:1].tolist()
         return rows
 
-    def improved_by(self, energies: Floats, latencies: Floats) -> bool:
-        """Whether any of these costs is better: a lower objective, or a new point of the front."""
-        if not self.costs or not len(energies):
-            return bool(len(energies))
+    def improved_by(self, energies: Floats, latencies: Floats) -> Flags:
+        """Which of these costs are better: a lower objective, or a new point of the front."""
         if self.objective is not None:
-            return bool((self.objective.value_of(energies, latencies) < self.limit).any())
+            return np.asarray(self.objective.value_of(energies, latencies) < self.limit)
         beaten = np.zeros(len(energies), np.bool_)
         for energy, latency in self.costs:
             beaten |= (energy <= energies) & (latency <= latencies)
-        return not beaten.all()
+        return ~beaten
 
     def value_of(self, energies: Floats, latencies: Floats) -> Floats:
         """The objective of these costs, of a front the energy-delay product."""

@@ -67,7 +67,7 @@ def bound_row(
     bound stays if tables would be too large. The record, which describes the layer, is scratch.
     """
     costs = table.energy[row : row + 1], table.latency[row : row + 1]
-    if not known.improved_by(*costs):
+    if not known.improved_by(*costs).any():
         return Bounded(inf, 0)
     goal, bound = goal_of(known, options.mapping_type), float(known.value_of(*costs)[0])
     lattice, steps = put_row(flat, table, row, is_energy_alone(flat, goal))
@@ -76,7 +76,7 @@ def bound_row(
     space = space_of(flat, new_record(Work), lattice, steps, goal)
     least = origin_bounds(space)
     costs = np.maximum(costs[0], least[0]), np.maximum(costs[1], least[1])
-    if not known.improved_by(*costs):
+    if not known.improved_by(*costs).any():
         return Bounded(inf, 0)
     bound = max(bound, float(known.value_of(*costs)[0]))
     has_path, labels = _has_path(flat, space, (bound, known.limit), options.labels)

@@ -472,7 +472,8 @@ class _Run:
         """The same for a front: until no path may lead to a point that is not dominated."""
         passed = self._pass(prepared, inf)
         yield self._noted(passed.evaluations)
-        if passed.is_complete and not self._known.improved_by(passed.energies, passed.latencies):
+        better = self._known.improved_by(passed.energies, passed.latencies)
+        if passed.is_complete and not better.any():
             return
         yield from self._try_more()
         is_complete = yield from self._descend(prepared)

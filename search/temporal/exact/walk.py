@@ -24,6 +24,7 @@ from nestmap.search.spatial.all_mappings import SpatialCandidates
 from nestmap.search.spatial.lower_bounds import lower_bounds_of
 from nestmap.search.spatial.unrolling_table import UnrollingTable, array_energies
 from nestmap.search.temporal.exact.effort import LABELS_OF_A_ROW, LABELS_OF_A_SEARCH, Effort
+from nestmap.search.temporal.exact.fitting_rows import different_rows
 from nestmap.search.temporal.exact.incumbents import Costs, Incumbents
 from nestmap.search.temporal.exact.objective_bound import goal_of
 from nestmap.search.temporal.exact.operand_bounds import operand_bounds
@@ -73,7 +74,7 @@ def row_table(
 ) -> RowTable:
     """The rows as kernels read them, with lower bounds; the better of two of the energy."""
     problem, table = candidates.problem, candidates.table
-    computation, cheap = array_energies(problem, table), candidates.bounds()
+    computation, cheap = array_energies(problem, table), candidates.bounds
     energy = cheap.energy
     if objective is not Objective.LATENCY:
         leakage = flatten_problem(problem).leakage * cheap.latency
@@ -144,6 +145,8 @@ class Walk:
     to the rounding of sums. After the last one this is proven, except for ``unproven`` rows: those
     on which a limit ends the search, and those that are left when the effort is spent. ``bound`` is
     the lowest bound of these. Without any row no mapping of any row improves on the incumbents.
+    Rows that cost the same under every temporal mapping are searched once; see
+    :mod:`nestmap.search.temporal.exact.equal_rows`.
 
     ``labels`` counts those of the kernels and of the searches of rows that do not improve.
     """
@@ -156,9 +159,14 @@ class Walk:
         effort: Effort,
     ) -> None:
         objective = known.objective
-        self._candidates, self._known = candidates, known
+        cheap = candidates.bounds
+        improving = known.improved_by(cheap.energy, cheap.latency)
+        searched = np.flatnonzero(improving)[different_rows(candidates.where(improving))]
+        self._every, self._places = candidates, searched
+        self._candidates = candidates.where(np.isin(np.arange(len(candidates)), searched))
+        self._known = known
         self._options, self._effort = options, effort
-        self._table = row_table(candidates, objective, options.workers)
+        self._table = row_table(self._candidates, objective, options.workers)
         energy, latency = self._table.energy, self._table.latency
         self._values = known.value_of(energy, latency)
         self._order: Ints = np.lexsort((energy, self._values))
@@ -171,7 +179,7 @@ class Walk:
         Raises:
             InputError: if the user's temporal ordering is unsatisfiable for a row.
         """
-        return map(self._candidates.spatial, self.rows())
+        return map(self._every.spatial, self.rows())
 
     def rows(self) -> Iterator[int]:
         """The rows that improve, in the order of the walk."""
@@ -181,7 +189,7 @@ class Walk:
             improves = better.costs != self._known.costs
             self._known = better
             if improves or bound == -inf:
-                yield row
+                yield int(self._places[row])
             elif bound < self._known.limit:
                 self._leave(np.array([bound]))
 

@@ -51,7 +51,7 @@ def test_rows_are_the_problems_with_their_mappings(
     problem: MappingProblem, mixed: bool, random: Random
 ) -> None:
     found = all_spatial_mappings(problem, mixed)
-    bounds = found.bounds()
+    bounds = found.bounds
     for row in {int(random.random() * len(found)) for _ in range(CHECKED)}:
         spatial = found.spatial(row)
         expected = lower_bounds(spatial)
@@ -65,7 +65,7 @@ def test_rows_are_the_problems_with_their_mappings(
 @given(imc_cases())
 def test_the_energy_of_imc_arrays_depends_on_the_row(case: Case) -> None:
     found = all_spatial_mappings(case.spatial.problem)
-    bounds = found.bounds()
+    bounds = found.bounds
     for row in range(0, len(found), max(1, len(found) // CHECKED)):
         spatial = found.spatial(row)
         assert bounds.energy[row] == lower_bounds(spatial).energy

@@ -135,8 +135,8 @@ def test_the_lowest_bounds_of_all_are_tried(
     tried = list(candidates_stage(SearchPlan.of(options))(problem))
     bounds = [lower_bounds(x).of(objective) for x in tried]
     assert bounds == sorted(bounds)
-    every = AllSpatialMappingsStage(objective=objective, mixed=mixed)(problem)
-    lowest = [lower_bounds(every[rank]).of(objective) for rank in range(min(count, len(every)))]
+    every = AllSpatialMappingsStage(objective=objective, mixed=mixed, starts=count)(problem)
+    lowest = [lower_bounds(every[rank]).of(objective) for rank in range(every.starts)]
     assert all(bound in bounds for bound in lowest)
 
 
