@@ -42,6 +42,17 @@ class DesignOptions(TypedDict, total=False):
             minimum=0,
         ),
     ]
+    gap: Annotated[
+        float | None,
+        Option(
+            help="End the exact search of a layer as soon as the optimum is proven to be at most "
+            "PERCENT lower than the mapping found.",
+            metavar="PERCENT",
+            minimum=0,
+            maximum=99,
+            default=0,
+        ),
+    ]
     lpf_limit: Annotated[
         int | None,
         Option(

@@ -27,6 +27,7 @@ from nestmap.pipeline.stages.mapping.loma import LomaStage
 from nestmap.pipeline.stages.mapping.promising import UsualMappingsStage
 from nestmap.pipeline.stages.mapping.reduce import FlattenStage
 from nestmap.pipeline.stages.mapping.temporal_search import Evaluated, Rank, TemporalSearch
+from nestmap.search.spatial.all_mappings import SpatialCandidates
 from nestmap.search.temporal.exact.effort import LABELS_OF_A_SEARCH, Effort
 from nestmap.search.temporal.exact.incumbents import Costs, Incumbents
 from nestmap.search.temporal.exact.rows import ROUNDING
@@ -35,8 +36,8 @@ from nestmap.search.temporal.exact.walk import LeastEnergy, Walk, least_energy_o
 
 LABELS = ExactOptions().labels
 
-LAYER_LABELS = 40_000_000
-"""Labels of all spatial mappings of a layer: a minute or two on one core of 2026."""
+LAYER_LABELS = 1_000_000
+"""Labels of all spatial mappings of a layer: five to twenty seconds on one core of 2026."""
 
 NO_TIME = 1e-9
 """Seconds (s) in which a search evaluates what it begins with, and nothing else."""
@@ -53,9 +54,11 @@ class ExactStage(TemporalSearch, Stage[SpatialProblem, Iterator[EvaluationBatch]
     mappings that the search follows at a time, ``layer_labels`` those of all spatial mappings of a
     layer together; both are the same on any machine. ``time_limit`` (seconds) limits the search of
     a layer, and of each spatial mapping, in addition: when it ends, what is left is not searched,
-    and what was found depends on the machine. Compiling does not count. Only mappings that improve
-    on the ``incumbents`` (energy in pJ, latency in cycles) are of interest; with ``start``, LOMA's
-    orders come first. ``workers`` is the number of threads; the result does not depend on it.
+    and what was found depends on the machine. Compiling does not count. ``gap``: the share by which
+    the optimum may be below the mapping found; the search ends when that is proven. Only mappings
+    that improve on the ``incumbents`` (energy in pJ, latency in cycles) are of interest; with
+    ``start``, LOMA's orders come first. ``workers`` is the number of threads; the result does not
+    depend on it.
 
     See :mod:`nestmap.search.temporal.exact.search`.
 
@@ -73,6 +76,7 @@ class ExactStage(TemporalSearch, Stage[SpatialProblem, Iterator[EvaluationBatch]
     labels: PositiveCount = LABELS
     layer_labels: PositiveCount = LAYER_LABELS
     time_limit: float | None = Field(default=None, gt=0)
+    gap: float = Field(default=0.0, ge=0, lt=1)
     incumbents: tuple[Costs, ...] = ()
     start: bool = True
     workers: PositiveCount = 1
@@ -115,7 +119,7 @@ class ExactStage(TemporalSearch, Stage[SpatialProblem, Iterator[EvaluationBatch]
     def options(self) -> ExactOptions:
         """What the search may do."""
         return ExactOptions(
-            mapping_type=self.mapping_type, labels=self.labels, workers=self.workers
+            mapping_type=self.mapping_type, labels=self.labels, gap=self.gap, workers=self.workers
         )
 
 
@@ -137,7 +141,7 @@ class ExactWalkStage(Stage[Iterable[RankedCandidates], Iterator[EvaluationBatch]
     begin: Stage[MappingProblem, Iterator[EvaluationBatch]] | None = None
 
     def __call__(self, forms: Iterable[RankedCandidates], /) -> Iterator[EvaluationBatch]:
-        known = Incumbents(self.search.objective)
+        known = self.search.options.nothing_known(self.search.objective)
         effort = Effort(self.search.layer_labels, self.search.time_limit)
         for candidates in forms:
             if self.begin is not None:
@@ -147,22 +151,24 @@ class ExactWalkStage(Stage[Iterable[RankedCandidates], Iterator[EvaluationBatch]
             known = yield from self._walk(candidates, known, effort)
 
     def _walk(self, candidates: RankedCandidates, known: Incumbents, effort: Effort) -> _Known:
+        if candidates.every is not None:
+            return (yield from self._walk_rows(candidates, candidates.every, known, effort))
         left_out, worse, first = list[int](), list[int](), self._first(candidates)
         for rank in range(len(candidates)):
-            searched = rank - len(left_out) - len(worse)
-            if searched > 0 and effort.is_spent:
+            if rank > len(left_out) + len(worse) and effort.is_spent:
                 late = len(candidates) - rank
                 counted = SearchStatistics(unproven=late, cut=late if effort.clock.is_late else 0)
                 yield _proven(candidates, slice(rank, None), None, inf, counted)
                 break
-            if rank == candidates.starts and candidates.every is not None:
-                return (yield from self._walk_rows(candidates, known, effort, searched))
             if not known.improved_by(*candidates.costs(rank, 1 - ROUNDING)).any():
                 left_out.append(rank)
             elif first.is_worse(rank):
                 worse.append(rank)
             else:
-                known = yield from self._search(first.problem(rank), known, effort, rank < STARTS)
+                start = rank < STARTS
+                known = yield from self._search(
+                    self.search, first.problem(rank), known, effort, start
+                )
         if left_out:
             yield _left_out(candidates, left_out, SearchStatistics(pruned=len(left_out)))
         if worse:
@@ -171,29 +177,33 @@ class ExactWalkStage(Stage[Iterable[RankedCandidates], Iterator[EvaluationBatch]
             yield _proven(candidates, worse, Objective.ENERGY, least, counted)
         return known
 
-    def _first(self, candidates: RankedCandidates) -> _First:
-        """The first candidates, compared with each other if they are searched for energy."""
-        if not self._is_for_energy:
-            return _First(candidates, (), LeastEnergy())
-        most = MOST_COMPARED if candidates.every is None else STARTS
-        problems = [candidates[rank] for rank in range(min(most, len(candidates)))]
-        return _First(candidates, problems, least_energy_of(problems, self.search.options))
-
-    @property
-    def _is_for_energy(self) -> bool:
-        return self.search.objective is Objective.ENERGY
-
     def _walk_rows(
-        self, candidates: RankedCandidates, known: Incumbents, effort: Effort, searched: int
+        self,
+        candidates: RankedCandidates,
+        every: SpatialCandidates,
+        known: Incumbents,
+        effort: Effort,
     ) -> _Known:
-        """The rest of the walk: kernels find the spatial mappings that may improve."""
-        assert candidates.every is not None
-        walk = Walk(candidates.every, known, self.search.options, effort)
-        for spatial in walk.improving():
-            searched += 1
-            known = yield from self._search(spatial, known, effort, False)
+        """The walk of a table: after the first few, kernels find those that may improve.
+
+        What is proven of a spatial mapping is known at the end: its search may come in stages.
+        """
+        first, searched = self._first(candidates), 0
+        for rank in range(candidates.starts):
+            is_spent = searched > 0 and effort.is_spent
+            improves = known.improved_by(*candidates.costs(rank, 1 - ROUNDING)).any()
+            if improves and not (is_spent or first.is_worse(rank)):
+                searched += 1
+                spatial = first.problem(rank)
+                found = self._search(self.search, spatial, known, effort, start=True)
+                known = yield from _without_bounds(found)
+        walk = Walk(every, known, self.search.options, effort)
+        for spatial, labels in walk.improving():
+            search = copy_with(self.search, {"labels": labels})
+            found = self._search(search, spatial, known, effort, start=False)
+            known = yield from _without_bounds(found)
         counted = SearchStatistics(
-            pruned=max(0, len(candidates) - searched - walk.unproven),
+            pruned=max(0, walk.pruned - searched),
             unproven=walk.unproven,
             cut=walk.unproven if effort.clock.is_late else 0,
             labels=walk.labels,
@@ -202,15 +212,32 @@ class ExactWalkStage(Stage[Iterable[RankedCandidates], Iterator[EvaluationBatch]
         yield _proven(candidates, slice(None), self.search.objective, least, counted)
         return known
 
+    def _first(self, candidates: RankedCandidates) -> _First:
+        """The first candidates, compared with each other if they are searched for energy."""
+        if not self._is_for_energy:
+            return _First(candidates, (), LeastEnergy())
+        most = MOST_COMPARED if candidates.every is None else candidates.starts
+        problems = [candidates[rank] for rank in range(min(most, len(candidates)))]
+        return _First(candidates, problems, least_energy_of(problems, self.search.options))
+
+    @property
+    def _is_for_energy(self) -> bool:
+        return self.search.objective is Objective.ENERGY
+
     def _search(
-        self, spatial: SpatialProblem, known: Incumbents, effort: Effort, start: bool
+        self,
+        search: ExactStage,
+        spatial: SpatialProblem,
+        known: Incumbents,
+        effort: Effort,
+        start: bool,
     ) -> _Known:
         """The search of one spatial mapping; returns the best costs after it."""
         changes: dict[str, object] = {"incumbents": known.costs, "start": start}
-        if self.search.time_limit is not None:
+        if search.time_limit is not None:
             changes["time_limit"] = max(effort.clock.left, NO_TIME)
         labels = LABELS_OF_A_SEARCH
-        for batch in self.run(copy_with(self.search, changes))(spatial):
+        for batch in self.run(copy_with(search, changes))(spatial):
             known = known.with_batch(batch)
             labels += batch.statistics.labels
             yield batch
@@ -242,6 +269,18 @@ class _First:
 
 
 _Known = Generator[EvaluationBatch, None, Incumbents]
+
+
+def _without_bounds(found: _Known) -> _Known:
+    """A search of which nothing is said but what it finds."""
+    while True:
+        try:
+            batch = next(found)
+        except StopIteration as end:
+            known: Incumbents = end.value
+            return known
+        unsaid: dict[str, object] = {"bounds": None, "unproven": 0, "cut": 0}
+        yield batch.with_statistics(copy_with(batch.statistics, unsaid))
 
 
 def _proven(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -23,10 +23,13 @@ class Incumbents:
     Of equals the least energy counts, then the least latency, as in
     :func:`~nestmap.search.best_of`: a search recalled from a store, which has only the front,
     leaves the same incumbent.
+
+    Only costs below a ``share`` of these are an improvement: 1 looks for the optimum.
     """
 
     objective: Objective | None
     costs: tuple[Costs, ...] = ()
+    share: float = 1.0
 
     def with_batch(self, batch: EvaluationBatch) -> Incumbents:
         """The best of these and of the rows of a batch."""
@@ -42,7 +45,7 @@ class Incumbents:
             return self
         energy, latency = np.array(every).T
         best = self._best(energy, latency)
-        return Incumbents(self.objective, tuple(every[row] for row in best))
+        return replace(self, costs=tuple(every[row] for row in best))
 
     def _best(self, energy: Floats, latency: Floats) -> list[int]:
         """The rows that are the best, or the front."""
@@ -60,7 +63,7 @@ class Incumbents:
             return np.asarray(self.objective.value_of(energies, latencies) < self.limit)
         beaten = np.zeros(len(energies), np.bool_)
         for energy, latency in self.costs:
-            beaten |= (energy <= energies) & (latency <= latencies)
+            beaten |= (energy * self.share <= energies) & (latency * self.share <= latencies)
         return ~beaten
 
     def value_of(self, energies: Floats, latencies: Floats) -> Floats:
@@ -73,4 +76,4 @@ class Incumbents:
         if self.objective is None or not self.costs:
             return float("inf")
         energy, latency = np.array(self.costs).T
-        return float(self.objective.value_of(energy, latency)[0])
+        return float(self.objective.value_of(energy, latency)[0]) * self.share

@@ -40,13 +40,14 @@ class Goal(NamedTuple):
     is_even: bool
     energies: Floats  # [n] incumbents of a front; infinite where there is room for more
     latencies: Floats
+    share: float  # of an incumbent's costs, below which a mapping is of interest
 
 
 def goal_of(known: Incumbents, mapping_type: MappingType, room: int = 0) -> Goal:
     """The goal to improve on the best costs known, with ``room`` for more points of a front."""
     energies, latencies = np.full((2, len(known.costs) + room), np.inf)
     for n, (energy, latency) in enumerate(known.costs):
-        energies[n], latencies[n] = energy, latency
+        energies[n], latencies[n] = energy * known.share, latency * known.share
     return Goal(
         counts_energy=known.objective is not Objective.LATENCY,
         counts_latency=known.objective is not Objective.ENERGY,
@@ -54,6 +55,7 @@ def goal_of(known: Incumbents, mapping_type: MappingType, room: int = 0) -> Goal
         is_even=mapping_type is MappingType.EVEN,
         energies=energies,
         latencies=latencies,
+        share=known.share,
     )
 
 
@@ -150,5 +152,5 @@ def add_to_front(goal: Goal, energy: float, latency: float) -> None:
     """Adds a point to the incumbents if there is room."""
     for n in range(len(goal.energies)):
         if goal.energies[n] == np.inf:
-            goal.energies[n], goal.latencies[n] = energy, latency
+            goal.energies[n], goal.latencies[n] = energy * goal.share, latency * goal.share
             return

@@ -18,6 +18,7 @@ from math import inf
 from typing import NamedTuple, final
 
 import numpy as np
+from pydantic import Field
 
 from nestmap.costmodel.evaluate import evaluate_batch
 from nestmap.costmodel.evaluate_rows import Columns
@@ -283,13 +284,19 @@ LOOK_LABELS = 10_000
 class ExactOptions(Frozen, frozen=True):
     """What an exact search may do.
 
-    ``labels`` limits the partial mappings that each pass of the search follows. ``workers`` is the
-    number of threads; the result does not depend on it.
+    ``labels`` limits the partial mappings that each pass of the search follows. ``gap`` is the
+    share by which the optimum may be below the mapping found. ``workers`` is the number of threads;
+    the result does not depend on it.
     """
 
     mapping_type: MappingType = MappingType.UNEVEN
     labels: PositiveCount = 50_000
+    gap: float = Field(default=0.0, ge=0, lt=1)
     workers: PositiveCount = 1
+
+    def nothing_known(self, objective: Objective | None) -> Incumbents:
+        """The incumbents before a search."""
+        return Incumbents(objective, share=1 - self.gap)
 
 
 @final
@@ -334,7 +341,7 @@ class _Run:
         self._task, self._objective, self._options = task, objective, options
         self._spatial = task.spatial
         self._ways = tuple(pinned_orders(task.spatial, None))
-        self._known = Incumbents(objective).with_costs(task.incumbents)
+        self._known = options.nothing_known(objective).with_costs(task.incumbents)
         self._goal = goal_of(self._known, options.mapping_type)
         self._found = 0
         self._bound = inf

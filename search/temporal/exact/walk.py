@@ -18,7 +18,8 @@ from nestmap.costmodel.flatten import flatten_problem
 from nestmap.costmodel.kernel.record import copy_record, new_record
 from nestmap.costmodel.kernel.work import Work
 from nestmap.model import LayerConstraints, MappingProblem, MappingType, Objective, SpatialProblem
-from nestmap.model.arrays import Flags, Floats, Ints
+from nestmap.model.arrays import Flags, Ints
+from nestmap.model.base import copy_with
 from nestmap.search.parallel import map_in_order
 from nestmap.search.spatial.all_mappings import SpatialCandidates
 from nestmap.search.spatial.lower_bounds import lower_bounds_of
@@ -37,6 +38,12 @@ BLOCK = 32
 
 MOST_BLOCKS = 64
 """Blocks of the largest round."""
+
+STAGES = (1 / 50, 1, 4)
+"""Labels of the searches of rows, as multiples of the usual limit.
+
+Rows that take more wait until the others have lowered the limit.
+"""
 
 COMPARED_LIMITS = (1.5, 4.0)
 """Limits of the energy when rows are compared, as multiples of the lowest bound.
@@ -58,7 +65,7 @@ class Found(NamedTuple):
 
     row: int
     costs: tuple[Costs, ...]
-    bound: float  # infinite if the search is complete, -infinity where kernels could not search
+    bound: float  # infinite if the search is complete
 
 
 class Result(NamedTuple):
@@ -140,11 +147,13 @@ def least_energy_of(problems: Sequence[SpatialProblem], options: ExactOptions) -
 class Walk:
     """The rows in the order of their bounds, and the best costs known.
 
-    An exact search of each improving row with the best costs so far finds the optimum of all rows,
-    or their front: each has a mapping that improves on the incumbents and on all rows before it, up
-    to the rounding of sums. After the last one this is proven, except for ``unproven`` rows: those
-    on which a limit ends the search, and those that are left when the effort is spent. ``bound`` is
-    the lowest bound of these. Without any row no mapping of any row improves on the incumbents.
+    An exact search of each improving row with the best costs so far and as many labels finds the
+    optimum of all rows, or their front: each has a mapping that improves on the incumbents and on
+    all rows before it, up to the rounding of sums. Rows come in stages: with few labels, then those
+    left with more. After the last one this is proven, except for ``unproven`` rows: those on which
+    a limit ends the search, and those that are left when the effort is spent. ``bound`` is the
+    lowest bound of these and of all that is known to be worse than the best costs. Without any row
+    no mapping of any row improves on the incumbents.
     Rows that cost the same under every temporal mapping are searched once; see
     :mod:`nestmap.search.temporal.exact.equal_rows`.
 
@@ -168,43 +177,69 @@ class Walk:
         self._options, self._effort = options, effort
         self._table = row_table(self._candidates, objective, options.workers)
         energy, latency = self._table.energy, self._table.latency
-        self._values = known.value_of(energy, latency)
-        self._order: Ints = np.lexsort((energy, self._values))
-        self.unproven = self.labels = 0
-        self.bound = inf
+        self._bounds = known.value_of(energy, latency)
+        self._order: Ints = np.lexsort((energy, self._bounds))
+        self._improving = set[int]()
+        self.labels = 0
 
-    def improving(self) -> Iterator[SpatialProblem]:
-        """The spatial mappings of the rows that improve.
+    @property
+    def pruned(self) -> int:
+        """How many rows are neither among those that improve nor unproven."""
+        return len(self._every) - len(self._improving.union(self._order.tolist()))
+
+    @property
+    def unproven(self) -> int:
+        """How many rows are not proven."""
+        return len(self._order)
+
+    @property
+    def bound(self) -> float:
+        """No mapping of any row has a lower objective, or none is better than the incumbents."""
+        return min(self._known.limit, float(self._bounds[self._order].min(initial=inf)))
+
+    def improving(self) -> Iterator[tuple[SpatialProblem, int]]:
+        """The spatial mappings of the rows that improve, and the labels that their search takes.
 
         Raises:
             InputError: if the user's temporal ordering is unsatisfiable for a row.
         """
-        return map(self._every.spatial, self.rows())
+        for row, labels in self.rows():
+            yield self._every.spatial(row), labels
 
-    def rows(self) -> Iterator[int]:
-        """The rows that improve, in the order of the walk."""
+    def rows(self) -> Iterator[tuple[int, int]]:
+        """The rows that improve, in the order of the walk, and the labels of their search."""
+        usual = self._options
+        for share in STAGES:
+            self._options = copy_with(usual, {"labels": max(1, int(usual.labels * share))})
+            yield from self._stage()
+
+    def _stage(self) -> Iterator[tuple[int, int]]:
+        """Searches all rows that are left; those on which a limit ends the search stay."""
         is_plain = _is_plain(self._candidates.problem, self._known.objective, self._options)
+        left = list[int]()
         for row, costs, bound in self._in_rounds(self._energies if is_plain else self._search):
             better = self._known.with_costs(costs)
             improves = better.costs != self._known.costs
             self._known = better
-            if improves or bound == -inf:
-                yield int(self._places[row])
-            elif bound < self._known.limit:
-                self._leave(np.array([bound]))
+            if bound < inf:
+                self._bounds[row] = max(bound, self._bounds[row])
+                left.append(row)
+            if improves:
+                self._improving.add(row)
+                yield int(self._places[row]), self._options.labels
+        rows = np.array(left, np.int64)
+        rows = rows[self._bounds[rows] < self._known.limit]
+        self._order = rows[np.argsort(self._bounds[rows], kind="stable")]
 
     def _in_rounds(self, run: Callable[[Block], Result]) -> Iterator[Found]:
-        """What all blocks find, in their order.
+        """What all blocks find, in their order, and the rows for which no effort is left.
 
         The blocks of a round have the same limits, so results do not depend on the number of
         workers. Each round has twice as many as the one before, as the first ones lower the limit,
         but not more than the effort that is left is likely to allow.
         """
         first, blocks = 0, 1
-        while first < len(self._order):
-            if self._effort.is_spent:
-                self._leave(self._values[self._order[first:]])
-                return
+        while first < len(self._order) and not self._effort.is_spent:
             before, count = self._effort.labels, 0
             for block in map_in_order(run, self._blocks(first, blocks), self._options.workers):
                 self._effort.spend(block.work)
@@ -216,6 +251,8 @@ class Walk:
             share = max(before - self._effort.labels, 1) / blocks
             most = max(1, int(self._effort.labels / share))
             first, blocks = first + count * BLOCK, min(2 * blocks, MOST_BLOCKS, most)
+        for row in self._order[first:].tolist():
+            yield Found(row, (), float(self._bounds[row]))
 
     def _blocks(self, first: int, count: int) -> Iterator[Block]:
         """Up to so many blocks from a row on, until no row may improve any more."""
@@ -223,37 +260,34 @@ class Walk:
         last = min(first + count * BLOCK, len(self._order))
         for start in range(first, last, BLOCK):
             rows = self._order[start : start + BLOCK]
-            if self._values[rows[0]] >= known.limit or self._effort.clock.is_late:
+            if self._bounds[rows[0]] >= known.limit or self._effort.clock.is_late:
                 return
             yield Block(rows, known, work)
 
-    def _leave(self, bounds: Floats) -> None:
-        """Counts the rows of these bounds that are not proven."""
-        may_improve = bounds[bounds < self._known.limit]
-        self.unproven += len(may_improve)
-        self.bound = min(self.bound, float(may_improve.min(initial=inf)))
-
     def _energies(self, block: Block) -> Result:
         """Kernels search each row; the exact search tries again where a limit ends theirs."""
-        options, known = self._options, block.known
+        options, known, found = self._options, block.known, list[Found]()
         flat = copy_record(flatten_problem(self._candidates.problem))
         goal, limits = goal_of(known, options.mapping_type), (known.limit, options.labels)
         least, labels = least_energies(
             flat, new_record(Work), self._table, block.rows, goal, limits
         )
-        found = [
-            Found(row, (), -inf) if energy == -inf else Found(row, ((energy, inf),), inf)
-            for row, energy in zip(block.rows.tolist(), least.tolist(), strict=True)
-            if energy < known.limit
-        ]
-        return Result(found, labels, labels + len(block.rows) * LABELS_OF_A_ROW)
+        work = labels + len(block.rows) * LABELS_OF_A_ROW
+        for row, energy in zip(block.rows.tolist(), least.tolist(), strict=True):
+            if energy == -inf:
+                one = self._search_row(row, float(self._bounds[row]), known)
+                labels, work = labels + one.labels, work + one.work
+                known, found = known.with_costs(one.found[0].costs), [*found, *one.found]
+            elif energy < known.limit:
+                found.append(Found(row, ((energy, inf),), inf))
+        return Result(found, labels, work)
 
     def _search(self, block: Block) -> Result:
         """Bounds each row, and searches those that may improve, until the labels are spent."""
         known, labels, work, found = block.known, 0, 0, list[Found]()
         flat = copy_record(flatten_problem(self._candidates.problem))
         for row in block.rows.tolist():
-            bound = float(self._values[row])
+            bound = float(self._bounds[row])
             if work > block.work or self._effort.clock.is_late:
                 found.append(Found(row, (), bound))
                 continue

@@ -29,7 +29,7 @@ from nestmap.pipeline.stages import (
     WorkloadStage,
 )
 from nestmap.pipeline.stages.mapping.candidates import STARTS, RankedCandidates
-from nestmap.search import best_of, parallel
+from nestmap.search import best_of, parallel, pareto_front
 from nestmap.search.spatial.all_mappings import all_spatial_mappings
 from nestmap.search.temporal.exact import effort
 from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact
@@ -96,15 +96,44 @@ def test_when_a_limit_is_reached_the_rest_is_left_out_with_its_bounds(
     best = best_of(ExactWalkStage(search, run)([candidates]), Objective.ENERGY)
     found = best.statistics
     assert len(walked) == 1
-    left = found.unproven - walked_unproven(walked[0], candidates[0])
-    assert left + found.pruned == len(candidates) - 1
+    assert found.unproven + found.pruned == len(candidates) - 1
+    assert found.unproven > 0
     assert found.cut == (found.unproven if "time_limit" in limit else 0)
     assert found.bounds is not None
-    assert found.bounds.energy <= min(candidates.energy.tolist()[1:])
+    assert min(candidates.energy.tolist()) <= found.bounds.energy
+    assert found.bounds.energy <= one_by_one(LAYERS[1], Objective.ENERGY)
 
 
-def walked_unproven(stage: ExactStage, spatial: SpatialProblem) -> int:
-    return best_of(stage(spatial), Objective.ENERGY).statistics.unproven
+@pytest.mark.parametrize("percent", [1, 10, 50])
+@pytest.mark.parametrize("objective", Objective)
+@pytest.mark.parametrize("problem", LAYERS)
+def test_with_a_gap_the_optimum_is_at_most_that_much_lower(
+    problem: MappingProblem, objective: Objective, percent: int
+) -> None:
+    options = SearchOptions(objective=objective, workers=1)
+    least = best_stage(SearchPlan.of(options))(problem)
+    best = best_stage(SearchPlan.of({**options, "gap": percent}))(problem)
+    optimum, value = float(least.values(objective)[0]), float(best.values(objective)[0])
+    bounds, share = best.statistics.bounds, 1 - percent / 100
+    assert bounds is not None
+    assert value * share * (1 - 1e-9) <= bounds.of(objective) <= optimum * (1 + 1e-9)
+    assert optimum <= value * (1 + 1e-9)
+    assert best.statistics.unproven == 0
+    assert best.statistics.labels <= least.statistics.labels
+
+
+@pytest.mark.parametrize("problem", LAYERS)
+def test_with_a_gap_no_point_of_the_front_is_much_better_than_those_found(
+    problem: MappingProblem,
+) -> None:
+    candidates, share = AllSpatialMappingsStage()(problem), 0.9
+    fronts = [
+        pareto_front(ExactWalkStage(ExactStage(objective=None, gap=gap), lambda x: x)([candidates]))
+        for gap in (0.0, 1 - share)
+    ]
+    every, few = ([(x.energy[0], x.latency2[0]) for x in front.rows] for front in fronts)
+    for energy, latency in every:
+        assert any(e * share <= energy and c * share <= latency for e, c in few)
 
 
 @pytest.mark.parametrize("objective", [*Objective, None])

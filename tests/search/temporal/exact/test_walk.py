@@ -114,10 +114,16 @@ def test_bounds_of_operands_are_below_all_mappings(kind: Kind) -> None:
         assert bound <= energy * (1 + ROUNDING)
 
 
-def test_rows_that_a_limit_leaves_unproven_are_among_them() -> None:
+@pytest.mark.parametrize("objective", [*Objective, None])
+def test_rows_on_which_a_limit_ends_the_search_are_unproven(objective: Objective | None) -> None:
     candidates = candidates_of(seeded_problem(Kind.PLAIN, 1, 2000).spatial.problem)
-    rows = walk(candidates, ENERGY, ExactOptions(labels=1))
-    assert sorted(rows) == list(range(len(candidates)))
+    known, unproven = Incumbents(objective), list[int]()
+    for labels in (1, 30, ExactOptions().labels):
+        one = Walk(candidates, known, ExactOptions(labels=labels), Effort(ENOUGH))
+        assert all(limit in (1, labels // 50, labels, 4 * labels) for _, limit in one.rows())
+        unproven.append(one.unproven)
+    assert unproven[0] > unproven[-1] == 0
+    assert unproven == sorted(unproven, reverse=True)
 
 
 @pytest.mark.parametrize("work", [1_000, 10_000, ENOUGH])
@@ -172,7 +178,7 @@ def candidates_of(problem: MappingProblem) -> SpatialCandidates:
 def walk(
     candidates: SpatialCandidates, known: Incumbents, options: ExactOptions, labels: int = ENOUGH
 ) -> list[int]:
-    return list(Walk(candidates, known, options, Effort(labels)).rows())
+    return [row for row, _ in Walk(candidates, known, options, Effort(labels)).rows()]
 
 
 @pytest.mark.parametrize("objective", [*Objective, None])
@@ -183,7 +189,9 @@ def test_a_walk_whose_effort_is_spent_counts_and_bounds_what_is_left(
     whole = Walk(candidates, Incumbents(objective), ExactOptions(), Effort(ENOUGH))
     assert list(whole.rows())
     assert whole.unproven == 0 < whole.labels
-    assert whole.bound == inf
+    if objective is not None:
+        every = [optimum(candidates, x, objective, ExactOptions()) for x in range(len(candidates))]
+        assert whole.bound == pytest.approx(min(every), rel=ROUNDING)
     spent = Walk(candidates, Incumbents(objective), ExactOptions(), Effort(0))
     assert not list(spent.rows())
     assert spent.unproven == len(candidates)
