@@ -28,6 +28,15 @@ class LayerFront(Frozen, frozen=True):
     repeats: str | None = None
 
     @property
+    def gap(self) -> float | None:
+        """How far points may be off, ``None`` if it is not known.
+
+        Every mapping of the space searched has a point here whose energy and latency are both at
+        most this share above its own. Exactly 0 if the front is complete.
+        """
+        return self.statistics.front_gap
+
+    @property
     def layer(self) -> str:
         """The name of the layer."""
         return self.cmes[0].layer

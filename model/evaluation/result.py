@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import sqrt
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from nestmap.model.base import Frozen
 from nestmap.model.display import costs_text
@@ -29,7 +29,9 @@ class SearchStatistics(Frozen, frozen=True):
     bounds over the space searched, ``None`` if they are not known. ``unproven`` counts the searches
     that a limit ended before they had proven their optimum; ``cut`` those that a limit of time
     ended, so that another run may find more. ``labels`` is the work of the exact search: the
-    partial mappings that it followed, which are the same on every machine.
+    partial mappings that it followed, which are the same on every machine. ``front_gap`` is known
+    of a front: every mapping has a point on it whose energy and latency are both at most this share
+    above its own.
 
     Sums count what several batches or spatial mappings of a layer have together: their bounds are
     those of the union. Bounds that are not known leave those of the others as they are, since only
@@ -43,11 +45,13 @@ class SearchStatistics(Frozen, frozen=True):
     unproven: Count = 0
     cut: Count = 0
     labels: Count = 0
+    front_gap: float | None = Field(default=None, ge=0, le=1)
 
     def __add__(self, other: SearchStatistics) -> SearchStatistics:
         counts = {entry.reason: entry.count for entry in self.infeasible}
         for entry in other.infeasible:
             counts[entry.reason] = counts.get(entry.reason, 0) + entry.count
+        gaps = [x.front_gap for x in (self, other) if x.front_gap is not None]
         return SearchStatistics(
             evaluations=self.evaluations + other.evaluations,
             infeasible=tuple(Infeasibility(reason=r, count=n) for r, n in counts.items()),
@@ -56,12 +60,13 @@ class SearchStatistics(Frozen, frozen=True):
             unproven=self.unproven + other.unproven,
             cut=self.cut + other.cut,
             labels=self.labels + other.labels,
+            front_gap=max(gaps) if gaps else None,
         )
 
     @property
     def without_counts(self) -> SearchStatistics:
         """The statistics of a layer that repeats one: no counts, but its bounds hold there too."""
-        return SearchStatistics(bounds=self.bounds)
+        return SearchStatistics(bounds=self.bounds, front_gap=self.front_gap)
 
 
 class LayerResult(Frozen, frozen=True):

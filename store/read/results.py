@@ -10,7 +10,6 @@ import duckdb
 import numpy as np
 
 from nestmap.model import (
-    CostBounds,
     CostModelEvaluation,
     EvaluationBatch,
     Infeasibility,
@@ -31,7 +30,6 @@ from nestmap.model import (
     front_rows,
 )
 from nestmap.model.base import copy_with
-from nestmap.model.evaluation.cost_bounds import union_bounds
 from nestmap.store.read.parsed import parsed_workload
 from nestmap.store.read.searches import (
     SearchRow,
@@ -123,12 +121,12 @@ class _InfeasibleRow(TypedDict):
 
 _ResultRow = tuple[
     str, str, int, list[_InfeasibleRow], int, str | None, float | None,
-    float | None, float | None, float | None, int, int, int, str,
+    float | None, float | None, float | None, int, int, int, float | None, str,
 ]  # fmt: skip
 
 _RESULTS = (
     f"SELECT layer, cme, evaluations, infeasible, pruned, repeats, bound, {BOUND_COLUMNS}, "
-    "objective FROM results JOIN runs ON runs.id = run WHERE run = ? ORDER BY position"
+    "front_gap, objective FROM results JOIN runs ON runs.id = run WHERE run = ? ORDER BY position"
 )
 _CMES = "SELECT hash, json FROM cmes WHERE hash IN (SELECT cme FROM results WHERE run = ?)"
 _FIELDS = tuple(VectorEvaluation.model_fields)
@@ -168,22 +166,27 @@ def read_results(connection: duckdb.DuckDBPyConnection, run: UUID) -> NetworkEva
 
 
 def _layer_result(row: _ResultRow, cme: CostModelEvaluation) -> LayerResult:
-    layer, _, evaluations, infeasible, pruned, repeats, bound, *_ = row
-    bounds, objective = BoundsRow(*row[7:13]), Objective(row[13])
-    failed = tuple(Infeasibility(reason=x["reason"], count=x["count"]) for x in infeasible)
+    layer, repeats, bound, objective = row[0], row[5], row[6], Objective(row[14])
     return LayerResult(
         cme=cme if cme.layer == layer else copy_with(cme, {"layer": layer}),
-        statistics=SearchStatistics(
-            evaluations=evaluations,
-            infeasible=failed,
-            pruned=pruned,
-            bounds=bounds.bounds,
-            unproven=bounds.unproven,
-            cut=bounds.cut,
-            labels=bounds.labels,
-        ),
+        statistics=_statistics(row),
         repeats=repeats,
         bound=None if bound is None else ObjectiveBound(objective=objective, value=bound),
+    )
+
+
+def _statistics(row: _ResultRow) -> SearchStatistics:
+    bounds = BoundsRow(*row[7:13])
+    failed = tuple(Infeasibility(reason=x["reason"], count=x["count"]) for x in row[3])
+    return SearchStatistics(
+        evaluations=row[2],
+        infeasible=failed,
+        pruned=row[4],
+        bounds=bounds.bounds,
+        unproven=bounds.unproven,
+        cut=bounds.cut,
+        labels=bounds.labels,
+        front_gap=row[13],
     )
 
 
@@ -244,18 +247,20 @@ def read_fronts(connection: duckdb.DuckDBPyConnection, run: UUID) -> NetworkFron
     """The Pareto fronts of all layers of a run in energy and latency.
 
     Searches that are not complete contribute their recorded evaluations, and only layers searched
-    so far are included.
+    so far are included. Bounds are known once the run is done.
 
     Raises:
         StoreError: if there is no such run, or it has no evaluations.
     """
     fronts: list[LayerFront] = []
     first: dict[Layer, LayerFront] = {}
+    rows: list[_ResultRow] = connection.execute(_RESULTS, [run]).fetchall()
+    known = {row[0]: _statistics(row) for row in rows}
     for layer in _workload(connection, run).layers:
         searches = searches_of(connection, run, layer.name)
         batches = _fronts_of(connection, searches, layer)
         if batches:
-            first[layer.anonymous] = front = _layer_front(batches, _bounds_of_all(searches))
+            first[layer.anonymous] = front = _layer_front(batches, known.get(layer.name))
             fronts.append(front)
         elif layer.anonymous in first:
             fronts.append(_repeat_front(first[layer.anonymous], layer))
@@ -291,13 +296,7 @@ def _fronts_of(
     return [batch for batch in batches if len(batch)]
 
 
-def _bounds_of_all(searches: list[SearchRow]) -> CostBounds | None:
-    """The bounds of all searches together; ``None`` if those of one are not known (yet)."""
-    bounds = [search.bounds.bounds for search in searches]
-    return None if None in bounds else union_bounds(*bounds)
-
-
-def _layer_front(batches: list[EvaluationBatch], bounds: CostBounds | None) -> LayerFront:
+def _layer_front(batches: list[EvaluationBatch], known: SearchStatistics | None) -> LayerFront:
     energy, latency = (
         np.concatenate([getattr(batch, column) for batch in batches])
         for column in ("energy", "latency2")
@@ -308,7 +307,7 @@ def _layer_front(batches: list[EvaluationBatch], bounds: CostBounds | None) -> L
     mappings = ((batch.mappings.problem, batch.mappings.row(i)) for batch, i in chosen)
     return LayerFront(
         cmes=tuple(_evaluate(*pair) for pair in mappings),
-        statistics=copy_with(statistics, {"bounds": bounds}),
+        statistics=known or copy_with(statistics, {"bounds": None}),
     )
 
 

@@ -248,6 +248,7 @@ def result_row(run: str, position: int, result: LayerResult, cme: str) -> Row:
         "bound": None if result.bound is None else result.bound.value,
         "gap": result.gap,
         **bound_columns(statistics),
+        "front_gap": statistics.front_gap,
     }
 
 

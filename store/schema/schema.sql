@@ -467,6 +467,7 @@ CREATE TABLE results (
   unproven BIGINT DEFAULT 0,
   cut BIGINT DEFAULT 0,
   labels BIGINT DEFAULT 0,
+  front_gap DOUBLE,
   PRIMARY KEY (run, position)
 );
 COMMENT ON TABLE results IS 'The mapping chosen for each layer of a finished run';
@@ -486,6 +487,7 @@ COMMENT ON COLUMN results.edp_bound IS 'No mapping of the space searched has a l
 COMMENT ON COLUMN results.unproven IS 'Number of its searches that a limit ended before they had proven the optimum';
 COMMENT ON COLUMN results.cut IS 'Number of its searches that a limit of time ended';
 COMMENT ON COLUMN results.labels IS 'Number of partial mappings that its exact searches followed';
+COMMENT ON COLUMN results.front_gap IS 'Of a run that looks for fronts: every mapping of the layer has a point on the front whose energy and latency are at most this share above its own; NULL: not known';
 
 CREATE TABLE memory_costs (
   hash VARCHAR PRIMARY KEY,

@@ -44,10 +44,10 @@ DIGESTS: Final[dict[int, tuple[str, ...]]] = {
         "92fc2f5aeb4da1ca",
     ),
     7: (
-        "6d7869c5dd9a21d2",
-        "ba37eebf874cbbc4",
+        "e3a44cea2a6d418f",
+        "4338d222f3ba65f1",
         "f6b3f02e78ae66d3",
-        "25b1f4550f2e6b87",
+        "8054f22d2ce4eb0c",
         "92fc2f5aeb4da1ca",
         "dbf876d9a921428d",
     ),

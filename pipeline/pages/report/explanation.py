@@ -21,6 +21,7 @@ from nestmap.pipeline.render.tables.columns import Column, bar_column, number_co
 from nestmap.pipeline.render.tables.table import Cell, Row, Table, table
 from nestmap.pipeline.render.text.explanation_reasons import described, notable, unchanged
 from nestmap.pipeline.render.text.explanation_tables import array_text, nest_lines
+from nestmap.pipeline.render.text.gap import front_gap_note
 from nestmap.pipeline.render.text.network import skipped_of
 from nestmap.pipeline.render.text.plain_table import Tone
 
@@ -296,4 +297,6 @@ def front_table(front: LayerFront) -> Table:
         for place, cme in enumerate(front.cmes, start=1)
     ]
     caption = f"Pareto front of the mappings found for {front.layer}"
+    if note := front_gap_note((front,)):
+        caption += f". {note}"
     return table(_FRONT, rows, caption=caption)

@@ -95,7 +95,7 @@ def _front(layer: LayerFront) -> Json:
         for cme in layer.cmes
     ]
     front: list[Json] = [_headline(result) | _details(result.cme) for result in results]
-    named: dict[str, Json] = {"name": layer.layer, "front": front}
+    named: dict[str, Json] = {"name": layer.layer, "front": front, "front_gap": layer.gap}
     return named | _statistics(results[0])
 
 

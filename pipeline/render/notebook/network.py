@@ -23,6 +23,7 @@ from nestmap.pipeline.render.tables.results import (
     total_name,
     vector_figures,
 )
+from nestmap.pipeline.render.text.gap import front_gap_note
 
 _NAMES: Final = (Column("Layer"), Column("Operator"), TIMES)
 _FRONT: Final = (Column("Layer"), TIMES, *MAPPING_COLUMNS)
@@ -62,7 +63,8 @@ def front_html(fronts: Sequence[LayerFront], caption: str = "Energy against late
     different = [front for front in fronts if front.repeats is None] or fronts
     points = [(x.layer, times[x.repeats or x.layer], cme) for x in different for cme in x.cmes]
     rows = [(name, count(n), *mapping_cells(cme)) for name, n, cme in points[:MOST_ROWS]]
-    return container(table(caption, _FRONT, rows, note=cut_note(len(points), "mappings")))
+    notes = filter(None, (cut_note(len(points), "mappings"), front_gap_note(different)))
+    return container(table(caption, _FRONT, rows, note=" ".join(notes)))
 
 
 def layer_front_html(front: LayerFront) -> str:

@@ -9,6 +9,7 @@ from nestmap.pipeline.format.numbers import count
 from nestmap.pipeline.render.tables.columns import Column
 from nestmap.pipeline.render.tables.results import MAPPING_COLUMNS, TIMES, mapping_cells
 from nestmap.pipeline.render.tables.table import table
+from nestmap.pipeline.render.text.gap import front_gap_note
 from nestmap.pipeline.render.text.plain_table import Line, printable, table_lines
 
 _NAME = Column("Layer")
@@ -34,4 +35,5 @@ def front_table(front: NetworkFront) -> list[Line]:
     points = sum(len(layer.cmes) for layer in fronts)
     evaluated = sum(layer.statistics.evaluations for layer in fronts)
     note = f"{count(points)} of {count(evaluated)} mappings evaluated."
-    return [*table_lines(table(columns, cells)), Line(), Line(note)]
+    notes = [note, front_gap_note(front.layers)]
+    return [*table_lines(table(columns, cells)), Line(), *map(Line, filter(None, notes))]

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from nestmap.model import CostModelEvaluation, NetworkEvaluation, Objective, ObjectiveBound
+from collections.abc import Sequence
+
+from nestmap.model import (
+    CostModelEvaluation,
+    LayerFront,
+    NetworkEvaluation,
+    Objective,
+    ObjectiveBound,
+)
 from nestmap.model.evaluation.cost_bounds import gap_to
 from nestmap.pipeline.format.numbers import count, cycles, energy, engineering, gap_text
 
@@ -39,6 +47,21 @@ def gap_note(evaluation: NetworkEvaluation) -> str:
     if unproven > cut:
         said.append(f"{count(unproven - cut)} searches ended by the limit of work")
     return f"Lower bounds: {', '.join(said)}."
+
+
+def front_gap_note(fronts: Sequence[LayerFront]) -> str:
+    """How many fronts are complete, and how far points may be off; empty if not known."""
+    gaps = [front.gap for front in fronts if front.gap is not None]
+    if not gaps:
+        return ""
+    said, most = (
+        f"{count(gaps.count(0.0))} of {count(len(fronts))} fronts proven complete",
+        max(gaps),
+    )
+    if most:
+        off = f"each mapping that was not found is at most {gap_text(most)} below some point"
+        said = f"{said}; {off}, in energy and in latency"
+    return f"{said}."
 
 
 def _costs_less(bound: ObjectiveBound) -> str:

@@ -57,6 +57,18 @@ class RankedCandidates:
         energy, latency = self.energy[:most], self.latency[:most]
         return RankedCandidates(energy, latency, self.make, len(energy))
 
+    def by(self, objective: Objective) -> RankedCandidates:
+        """The same candidates in the order of another objective."""
+        if self.every is not None:
+            return _ranked_rows(self.every, objective, self.starts)
+        order = _order(self.energy, self.latency, objective)
+        return RankedCandidates(
+            self.energy[order],
+            self.latency[order],
+            lambda rank: self.make(int(order[rank])),
+            self.starts,
+        )
+
     def bounds_of(self, ranks: Sequence[int] | slice) -> CostBounds:
         """The bounds of some candidates together."""
         energy, latency = self.energy[ranks], self.latency[ranks]
@@ -102,22 +114,28 @@ class AllSpatialMappingsStage(Frozen, Stage[MappingProblem, RankedCandidates], f
         if problem.constraints.temporal_ordering or problem.constraints.outer_ordering:
             spatial = (every.spatial(row) for row in range(len(every)))
             return _ranked_problems(list(OrderedCandidatesStage()(spatial)), self.objective)
-        bounds = every.bounds
-        order = _order(bounds.energy, bounds.latency, self.objective)
-        first = first_different(every, order, self.starts)
-        if len(first):
-            order = np.concatenate([first, order[~np.isin(order, first)]])
-        energy, latency = bounds.energy[order], bounds.latency[order]
-        ranked = RankedCandidates(
-            energy, latency, lambda rank: every.spatial(int(order[rank])), len(first), every
-        )
-        return ranked if len(first) else ranked.first(STARTS)
+        return _ranked_rows(every, self.objective, self.starts)
 
     def _every(self, problem: MappingProblem) -> SpatialCandidates:
         every, suggested = all_spatial_mappings(problem, self.mixed), suggested_problem(problem)
         if suggested is None:
             return every
         return every.union(all_spatial_mappings(suggested, self.mixed))
+
+
+def _ranked_rows(
+    every: SpatialCandidates, objective: Objective | None, starts: int
+) -> RankedCandidates:
+    bounds = every.bounds
+    order = _order(bounds.energy, bounds.latency, objective)
+    first = first_different(every, order, starts)
+    if len(first):
+        order = np.concatenate([first, order[~np.isin(order, first)]])
+    energy, latency = bounds.energy[order], bounds.latency[order]
+    ranked = RankedCandidates(
+        energy, latency, lambda rank: every.spatial(int(order[rank])), len(first), every
+    )
+    return ranked if len(first) else ranked.first(STARTS)
 
 
 def _ranked_problems(

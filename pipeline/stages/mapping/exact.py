@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import ClassVar, Never, final
@@ -11,6 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from nestmap.model import (
+    CostBounds,
     EvaluationBatch,
     MappingBatch,
     MappingProblem,
@@ -20,6 +21,7 @@ from nestmap.model import (
     SpatialProblem,
 )
 from nestmap.model.base import copy_with
+from nestmap.model.evaluation.cost_bounds import gap_to
 from nestmap.model.units import PositiveCount
 from nestmap.pipeline.stage_graph import Stage, each
 from nestmap.pipeline.stages.mapping.candidates import STARTS, RankedCandidates
@@ -28,8 +30,8 @@ from nestmap.pipeline.stages.mapping.promising import UsualMappingsStage
 from nestmap.pipeline.stages.mapping.reduce import FlattenStage
 from nestmap.pipeline.stages.mapping.temporal_search import Evaluated, Rank, TemporalSearch
 from nestmap.search.spatial.all_mappings import SpatialCandidates
-from nestmap.search.temporal.exact.effort import LABELS_OF_A_SEARCH, Effort
-from nestmap.search.temporal.exact.incumbents import Costs, Incumbents
+from nestmap.search.temporal.exact.effort import LABELS_OF_A_SEARCH, Effort, SearchClock
+from nestmap.search.temporal.exact.incumbents import Costs
 from nestmap.search.temporal.exact.rows import ROUNDING
 from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact
 from nestmap.search.temporal.exact.walk import LeastEnergy, Walk, least_energy_of
@@ -129,11 +131,12 @@ class ExactWalkStage(Stage[Iterable[RankedCandidates], Iterator[EvaluationBatch]
     """Searches the spatial mappings of a layer in ascending order of their lower bounds.
 
     Each search starts with the best costs of those before, and those whose bound shows that they
-    cannot improve on them are left out. So the best evaluation is the best of all candidates. The
-    statistics of the last batch, which has no rows, count the spatial mappings left out. There may
-    be several rankings, those of padded forms of the layer. What ``begin`` finds comes first: with
-    a limit of time, results that do not depend on it. ``run`` makes the stage that runs a search:
-    records and recalls it, shows its progress.
+    cannot improve on them are left out. So the best evaluation is the best of all candidates. For a
+    front, the searches for each objective come first: it has at least their optima. The statistics
+    of the last batch, which has no rows, count the spatial mappings left out, and say how far a
+    front may be off. There may be several rankings, those of padded forms of the layer. What
+    ``begin`` finds comes first: with a limit of time, results that do not depend on it. ``run``
+    makes the stage that runs a search: records and recalls it, shows its progress.
     """
 
     search: ExactStage
@@ -141,113 +144,150 @@ class ExactWalkStage(Stage[Iterable[RankedCandidates], Iterator[EvaluationBatch]
     begin: Stage[MappingProblem, Iterator[EvaluationBatch]] | None = None
 
     def __call__(self, forms: Iterable[RankedCandidates], /) -> Iterator[EvaluationBatch]:
-        known = self.search.options.nothing_known(self.search.objective)
-        effort = Effort(self.search.layer_labels, self.search.time_limit)
+        walk, clock = _LayerWalk(self.search, self.run), SearchClock(self.search.time_limit)
+        optima = {} if self.search.objective is not None else self._optima()
         for candidates in forms:
             if self.begin is not None:
-                for batch in self.begin(candidates[0].problem):
-                    known = known.with_batch(batch)
-                    yield batch
-            known = yield from self._walk(candidates, known, effort)
+                yield from walk.noted(self.begin(candidates[0].problem))
+            for n, (objective, optimum) in enumerate(optima.items()):
+                optimum.effort.clock = SearchClock(clock.left / (len(optima) + 1 - n))
+                found = optimum.batches(candidates.by(objective))
+                yield from walk.noted(_without_bounds(found))
+            walk.effort.clock = clock
+            yield from walk.batches(candidates)
+        if optima and walk.first is not None:
+            least = {objective.value: optimum.bound for objective, optimum in optima.items()}
+            yield walk.front(CostBounds.model_validate(least))
 
-    def _walk(self, candidates: RankedCandidates, known: Incumbents, effort: Effort) -> _Known:
-        if candidates.every is not None:
-            return (yield from self._walk_rows(candidates, candidates.every, known, effort))
-        left_out, worse, first = list[int](), list[int](), self._first(candidates)
-        for rank in range(len(candidates)):
-            if rank > len(left_out) + len(worse) and effort.is_spent:
-                late = len(candidates) - rank
-                counted = SearchStatistics(unproven=late, cut=late if effort.clock.is_late else 0)
-                yield _proven(candidates, slice(rank, None), None, inf, counted)
-                break
-            if not known.improved_by(*candidates.costs(rank, 1 - ROUNDING)).any():
-                left_out.append(rank)
-            elif first.is_worse(rank):
-                worse.append(rank)
-            else:
-                start = rank < STARTS
-                known = yield from self._search(
-                    self.search, first.problem(rank), known, effort, start
-                )
-        if left_out:
-            yield _left_out(candidates, left_out, SearchStatistics(pruned=len(left_out)))
-        if worse:
-            counted = SearchStatistics(pruned=len(worse))
-            least = min(known.limit, first.least.energy)
-            yield _proven(candidates, worse, Objective.ENERGY, least, counted)
-        return known
-
-    def _walk_rows(
-        self,
-        candidates: RankedCandidates,
-        every: SpatialCandidates,
-        known: Incumbents,
-        effort: Effort,
-    ) -> _Known:
-        """The walk of a table: after the first few, kernels find those that may improve.
-
-        What is proven of a spatial mapping is known at the end: its search may come in stages.
-        """
-        first, searched = self._first(candidates), 0
-        for rank in range(candidates.starts):
-            is_spent = searched > 0 and effort.is_spent
-            improves = known.improved_by(*candidates.costs(rank, 1 - ROUNDING)).any()
-            if improves and not (is_spent or first.is_worse(rank)):
-                searched += 1
-                spatial = first.problem(rank)
-                found = self._search(self.search, spatial, known, effort, start=True)
-                known = yield from _without_bounds(found)
-        walk = Walk(every, known, self.search.options, effort)
-        for spatial, labels in walk.improving():
-            search = copy_with(self.search, {"labels": labels})
-            found = self._search(search, spatial, known, effort, start=False)
-            known = yield from _without_bounds(found)
-        counted = SearchStatistics(
-            pruned=max(0, walk.pruned - searched),
-            unproven=walk.unproven,
-            cut=walk.unproven if effort.clock.is_late else 0,
-            labels=walk.labels,
-        )
-        least = min(known.limit, walk.bound)
-        yield _proven(candidates, slice(None), self.search.objective, least, counted)
-        return known
-
-    def _first(self, candidates: RankedCandidates) -> _First:
-        """The first candidates, compared with each other if they are searched for energy."""
-        if not self._is_for_energy:
-            return _First(candidates, (), LeastEnergy())
-        most = MOST_COMPARED if candidates.every is None else candidates.starts
-        problems = [candidates[rank] for rank in range(min(most, len(candidates)))]
-        return _First(candidates, problems, least_energy_of(problems, self.search.options))
-
-    @property
-    def _is_for_energy(self) -> bool:
-        return self.search.objective is Objective.ENERGY
-
-    def _search(
-        self,
-        search: ExactStage,
-        spatial: SpatialProblem,
-        known: Incumbents,
-        effort: Effort,
-        start: bool,
-    ) -> _Known:
-        """The search of one spatial mapping; returns the best costs after it."""
-        changes: dict[str, object] = {"incumbents": known.costs, "start": start}
-        if search.time_limit is not None:
-            changes["time_limit"] = max(effort.clock.left, NO_TIME)
-        labels = LABELS_OF_A_SEARCH
-        for batch in self.run(copy_with(search, changes))(spatial):
-            known = known.with_batch(batch)
-            labels += batch.statistics.labels
-            yield batch
-        effort.spend(labels)
-        return known
+    def _optima(self) -> dict[Objective, _LayerWalk]:
+        """The searches for the ends of a front, and a point between them."""
+        return {x: _LayerWalk(self.search.minimizing(x), self.run) for x in Objective}
 
     def inner_stages(self) -> tuple[Stage[Never, object], ...]:
         """What comes first, and the search of each candidate."""
         first = () if self.begin is None else (self.begin,)
         return (*first, self.run(self.search))
+
+
+@final
+class _LayerWalk:
+    """The search of a layer for an objective, or a front: what it knows, and what it may spend.
+
+    ``bound``: no mapping of the candidates has a lower objective. ``left`` are bounds of the costs
+    that spatial mappings may have which are not proven.
+    """
+
+    def __init__(self, search: ExactStage, run: Callable[[ExactStage], Evaluated]) -> None:
+        self.search, self._run = search, run
+        self.effort = Effort(search.layer_labels, search.time_limit)
+        self.known = search.options.nothing_known(search.objective)
+        self.bound, self.left = inf, list[Costs]()
+        self.first: SpatialProblem | None = None
+
+    def noted(self, batches: Iterable[EvaluationBatch]) -> Iterator[EvaluationBatch]:
+        """The batches, of which the best costs are known afterwards."""
+        for batch in batches:
+            self.known = self.known.with_batch(batch)
+            yield batch
+
+    def batches(self, candidates: RankedCandidates) -> Iterator[EvaluationBatch]:
+        """All that the search of some candidates evaluates."""
+        self.first = self.first or candidates[0]
+        every = candidates.every
+        found = self._list(candidates) if every is None else self._table(candidates, every)
+        for batch in found:
+            bounds, objective = batch.statistics.bounds, self.search.objective
+            if bounds is not None and objective is not None:
+                self.bound = min(self.bound, bounds.of(objective))
+            if bounds is not None and batch.statistics.unproven and every is None:
+                self.left.append((bounds.energy, bounds.latency))
+            yield batch
+
+    def front(self, bounds: CostBounds) -> EvaluationBatch:
+        """A batch without rows that says how far points of the front may be off.
+
+        ``bounds`` are those of each objective alone. Bounds of energy and latency together may be
+        raised to them.
+        """
+        assert self.first is not None
+        gap = self.search.gap
+        for energy, latency in self.left:
+            least = max(energy, bounds.energy), max(latency, bounds.latency)
+            gap = max(gap, min((gap_of(least, x) for x in self.known.costs), default=1.0))
+        return _without_rows(self.first, SearchStatistics(bounds=bounds, front_gap=gap))
+
+    def _list(self, candidates: RankedCandidates) -> Iterator[EvaluationBatch]:
+        """The search of candidates one by one."""
+        left_out, worse, first = list[int](), list[int](), self._compared(candidates)
+        for rank in range(len(candidates)):
+            if rank > len(left_out) + len(worse) and self.effort.is_spent:
+                late = len(candidates) - rank
+                cut = late if self.effort.clock.is_late else 0
+                counted = SearchStatistics(unproven=late, cut=cut)
+                yield _proven(candidates, slice(rank, None), None, inf, counted)
+                break
+            if not self.known.improved_by(*candidates.costs(rank, 1 - ROUNDING)).any():
+                left_out.append(rank)
+            elif first.is_worse(rank):
+                worse.append(rank)
+            else:
+                yield from self._search(self.search, first.problem(rank), start=rank < STARTS)
+        if left_out:
+            yield _left_out(candidates, left_out, SearchStatistics(pruned=len(left_out)))
+        if worse:
+            counted = SearchStatistics(pruned=len(worse))
+            least = min(self.known.limit, first.least.energy)
+            yield _proven(candidates, worse, Objective.ENERGY, least, counted)
+
+    def _table(
+        self, candidates: RankedCandidates, every: SpatialCandidates
+    ) -> Iterator[EvaluationBatch]:
+        """The walk of a table: after the first few, kernels find those that may improve.
+
+        What is proven of a spatial mapping is known at the end: its search may come in stages.
+        """
+        first, searched = self._compared(candidates), 0
+        for rank in range(candidates.starts):
+            is_spent = searched > 0 and self.effort.is_spent
+            improves = self.known.improved_by(*candidates.costs(rank, 1 - ROUNDING)).any()
+            if improves and not (is_spent or first.is_worse(rank)):
+                searched += 1
+                found = self._search(self.search, first.problem(rank), start=True)
+                yield from _without_bounds(found)
+        walk = Walk(every, self.known, self.search.options, self.effort)
+        for spatial, labels in walk.improving():
+            search = copy_with(self.search, {"labels": labels})
+            yield from _without_bounds(self._search(search, spatial, start=False))
+        self.left += walk.left
+        counted = SearchStatistics(
+            pruned=max(0, walk.pruned - searched),
+            unproven=walk.unproven,
+            cut=walk.unproven if self.effort.clock.is_late else 0,
+            labels=walk.labels,
+        )
+        least = min(self.known.limit, walk.bound)
+        yield _proven(candidates, slice(None), self.search.objective, least, counted)
+
+    def _compared(self, candidates: RankedCandidates) -> _First:
+        """The first candidates, compared with each other if they are searched for energy."""
+        if self.search.objective is not Objective.ENERGY:
+            return _First(candidates, (), LeastEnergy())
+        most = MOST_COMPARED if candidates.every is None else candidates.starts
+        problems = [candidates[rank] for rank in range(min(most, len(candidates)))]
+        return _First(candidates, problems, least_energy_of(problems, self.search.options))
+
+    def _search(
+        self, search: ExactStage, spatial: SpatialProblem, start: bool
+    ) -> Iterator[EvaluationBatch]:
+        """The search of one spatial mapping."""
+        changes: dict[str, object] = {"incumbents": self.known.costs, "start": start}
+        if search.time_limit is not None:
+            changes["time_limit"] = max(self.effort.clock.left, NO_TIME)
+        labels = LABELS_OF_A_SEARCH
+        for batch in self.noted(self._run(copy_with(search, changes))(spatial)):
+            labels += batch.statistics.labels
+            yield batch
+        self.effort.spend(labels)
 
 
 @final
@@ -268,19 +308,16 @@ class _First:
         return rank < len(self.least.may_have_it) and not self.least.may_have_it[rank]
 
 
-_Known = Generator[EvaluationBatch, None, Incumbents]
-
-
-def _without_bounds(found: _Known) -> _Known:
-    """A search of which nothing is said but what it finds."""
-    while True:
-        try:
-            batch = next(found)
-        except StopIteration as end:
-            known: Incumbents = end.value
-            return known
-        unsaid: dict[str, object] = {"bounds": None, "unproven": 0, "cut": 0}
+def _without_bounds(batches: Iterable[EvaluationBatch]) -> Iterator[EvaluationBatch]:
+    """A search of which nothing is said but what it finds, and the work."""
+    unsaid: dict[str, object] = {"bounds": None, "unproven": 0, "cut": 0}
+    for batch in batches:
         yield batch.with_statistics(copy_with(batch.statistics, unsaid))
+
+
+def gap_of(least: Costs, costs: Costs) -> float:
+    """The share by which energy and latency may both be below these costs, at least 0."""
+    return max(gap_to(least[0], costs[0]), gap_to(least[1], costs[1]))
 
 
 def _proven(

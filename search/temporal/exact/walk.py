@@ -17,7 +17,14 @@ import numpy as np
 from nestmap.costmodel.flatten import flatten_problem
 from nestmap.costmodel.kernel.record import copy_record, new_record
 from nestmap.costmodel.kernel.work import Work
-from nestmap.model import LayerConstraints, MappingProblem, MappingType, Objective, SpatialProblem
+from nestmap.model import (
+    LayerConstraints,
+    MappingProblem,
+    MappingType,
+    Objective,
+    SpatialProblem,
+    front_rows,
+)
 from nestmap.model.arrays import Flags, Ints
 from nestmap.model.base import copy_with
 from nestmap.search.parallel import map_in_order
@@ -196,6 +203,13 @@ class Walk:
     def bound(self) -> float:
         """No mapping of any row has a lower objective, or none is better than the incumbents."""
         return min(self._known.limit, float(self._bounds[self._order].min(initial=inf)))
+
+    @property
+    def left(self) -> list[Costs]:
+        """Lower bounds of energy and latency of the rows that are not proven, the lowest of all."""
+        energy, latency = self._table.energy[self._order], self._table.latency[self._order]
+        lowest = front_rows(energy, latency)
+        return list(zip(energy[lowest].tolist(), latency[lowest].tolist(), strict=True))
 
     def improving(self) -> Iterator[tuple[SpatialProblem, int]]:
         """The spatial mappings of the rows that improve, and the labels that their search takes.

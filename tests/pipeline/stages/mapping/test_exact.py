@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Final
 
+import numpy as np
 import pytest
 
 from nestmap.model import (
@@ -29,13 +30,15 @@ from nestmap.pipeline.stages import (
     WorkloadStage,
 )
 from nestmap.pipeline.stages.mapping.candidates import STARTS, RankedCandidates
-from nestmap.search import best_of, parallel, pareto_front
+from nestmap.pipeline.stages.mapping.exact import LAYER_LABELS
+from nestmap.search import Shortlist, best_of, parallel, pareto_front
 from nestmap.search.spatial.all_mappings import all_spatial_mappings
 from nestmap.search.temporal.exact import effort
 from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact
 from tests.costmodel.machines import machine, memory
 from tests.pipeline.networks import PROBLEM
 from tests.pipeline.stages.kinds import LARGE
+from tests.search.temporal.exact.problems import Kind, seeded_problem
 
 LAYERS: Final = (next(iter(WorkloadStage()(PROBLEM))), next(iter(WorkloadStage()(LARGE))))
 
@@ -126,12 +129,8 @@ def test_with_a_gap_the_optimum_is_at_most_that_much_lower(
 def test_with_a_gap_no_point_of_the_front_is_much_better_than_those_found(
     problem: MappingProblem,
 ) -> None:
-    candidates, share = AllSpatialMappingsStage()(problem), 0.9
-    fronts = [
-        pareto_front(ExactWalkStage(ExactStage(objective=None, gap=gap), lambda x: x)([candidates]))
-        for gap in (0.0, 1 - share)
-    ]
-    every, few = ([(x.energy[0], x.latency2[0]) for x in front.rows] for front in fronts)
+    share = 0.9
+    every, few = (costs_of(front_of(problem, ExactStage(gap=x))) for x in (0.0, 1 - share))
     for energy, latency in every:
         assert any(e * share <= energy and c * share <= latency for e, c in few)
 
@@ -260,6 +259,45 @@ def test_the_walk_for_energy_finds_nothing_where_nothing_fits() -> None:
     found = best_of(stage([candidates]), Objective.ENERGY)
     assert (len(found), found.statistics.pruned) == (0, len(candidates) - STARTS)
     assert found.statistics.bounds == candidates.bounds_of(range(len(candidates)))
+
+
+@pytest.mark.parametrize("labels", [1, 20_000, LAYER_LABELS])
+@pytest.mark.parametrize("problem", LAYERS)
+def test_a_front_has_the_optimum_of_each_objective(problem: MappingProblem, labels: int) -> None:
+    search = copy_with(ExactStage(), {"layer_labels": labels})
+    costs = costs_of(front_of(problem, search))
+    for objective in Objective:
+        best = best_stage(SearchPlan(objective=objective, search=search))(problem)
+        values = [float(objective.value_of(*np.array([x]).T)[0]) for x in costs]
+        assert min(values) <= float(best.values(objective)[0])
+
+
+@pytest.mark.parametrize("kind", [Kind.PLAIN, Kind.LEAKING, Kind.IMC, Kind.EVEN])
+@pytest.mark.parametrize("labels", [1, 3_000, LAYER_LABELS])
+def test_points_of_a_front_are_off_by_its_gap_at_most(kind: Kind, labels: int) -> None:
+    for seed in range(6):
+        small = seeded_problem(kind, seed, 300)
+        problem = small.spatial.problem
+        search = ExactStage(mapping_type=small.mapping_type)
+        whole = front_of(problem, search)
+        cut = front_of(problem, copy_with(search, {"layer_labels": labels}))
+        gap = cut.statistics.front_gap
+        assert gap is not None
+        assert whole.statistics.front_gap == 0
+        assert labels < LAYER_LABELS or gap == 0
+        points, share = costs_of(cut), (1 - gap) / (1 + 1e-9)
+        for energy, latency in costs_of(whole):
+            assert any(e * share <= energy and c * share <= latency for e, c in points)
+
+
+def front_of(problem: MappingProblem, search: ExactStage) -> Shortlist:
+    candidates = AllSpatialMappingsStage()(problem)
+    stage = ExactWalkStage(search.for_fronts(Objective.ENERGY), lambda x: x)
+    return pareto_front(stage([candidates]))
+
+
+def costs_of(front: Shortlist) -> list[tuple[float, float]]:
+    return [(float(x.energy[0]), float(x.latency2[0])) for x in front.rows]
 
 
 def too_narrow() -> MappingProblem:
