@@ -91,6 +91,11 @@ class DesignResult(Frozen, frozen=True):
         energy, latency = self.energy, self.latency
         return None if energy is None or latency is None else energy * latency
 
+    @property
+    def gap(self) -> float | None:
+        """The largest gap of a network; ``None`` if none is known."""
+        return max((x.gap for x in self.networks if x.gap is not None), default=None)
+
     def figure(self, objective: SweepObjective) -> float | None:
         """The value of an objective; ``None`` if the design is infeasible.
 

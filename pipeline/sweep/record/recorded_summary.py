@@ -41,6 +41,13 @@ SELECT reason, min_by(number, position)::VARCHAR AS first, count(*) AS designs
 FROM sweep_designs WHERE sweep = $sweep AND reason IS NOT NULL
 GROUP BY reason ORDER BY min(position)
 """
+_GAPS: Final = """
+SELECT count(*) FILTER (gap > 0) AS unproven, coalesce(max(gap), 0) AS gap
+FROM (
+  SELECT list_max(list_transform(networks, lambda x: x.gap)) AS gap
+  FROM sweep_designs WHERE sweep = $sweep AND reason IS NULL
+)
+"""
 
 
 def read_summary(name: str, store: Store) -> SweepSummary:
@@ -55,6 +62,7 @@ def read_summary(name: str, store: Store) -> SweepSummary:
             f"sweep {sweep.info.name}: found no design yet; expected at least one: resume the sweep"
         )
     question = SweepQuestion.read(sweep)
+    (gaps,) = store.query(_GAPS, {"sweep": sweep.info.key}).rows()
     return SweepSummary(
         space=question.space,
         objective=question.plan.objective,
@@ -64,6 +72,8 @@ def read_summary(name: str, store: Store) -> SweepSummary:
         front=store.sweep_designs(sweep, sweep.state.front),
         best=_best(question.space, store, sweep),
         reasons=tuple(_reasons(store, sweep)),
+        unproven=int(str(gaps["unproven"])),
+        gap=float(str(gaps["gap"])),
         columns=lambda: _view(question.space, store, sweep),
     )
 

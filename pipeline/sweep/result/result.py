@@ -160,6 +160,7 @@ class SweepResult(Frozen, frozen=True):
         reasons: dict[str, list[DesignResult]] = {}
         for design in self.infeasible:
             reasons.setdefault(design.reason or "", []).append(design)
+        gaps = [x.gap or 0.0 for x in self.designs if x.is_feasible]
         is_feasible = len(self.infeasible) < len(self.designs)
         return SweepSummary(
             space=self.space,
@@ -170,6 +171,8 @@ class SweepResult(Frozen, frozen=True):
             front=self.front,
             best={x: self.best(x) for x in self.space.objectives} if is_feasible else {},
             reasons=tuple(Reason(x, some[0].number, len(some)) for x, some in reasons.items()),
+            unproven=sum(gap > 0 for gap in gaps),
+            gap=max(gaps, default=0.0),
             columns=lambda: self.view,
         )
 

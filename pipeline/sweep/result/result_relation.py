@@ -29,8 +29,8 @@ def relation_of(
     """A row for each design, in order.
 
     Columns: the number of the design, its parameters, energy (pJ), latency (cycles), edp, area,
-    objectives that are expressions, whether it is on the front, the reason why it has no figures,
-    and the figures of each network.
+    objectives that are expressions, the largest gap of a network, whether it is on the front, the
+    reason why it has no figures, and the figures of each network.
     """
     best = {x.number for x in front}
     columns: dict[str, pa.Array[pa.Scalar[pa.DataType]]] = {
@@ -46,6 +46,7 @@ def relation_of(
     for objective in space.objectives:  # an expression such as rows is a column already
         if str(objective) not in columns:
             columns[str(objective)] = pa.array([x.figure(objective) for x in designs], figures)
+    columns["gap"] = pa.array([x.gap for x in designs], figures)
     columns["on_front"] = pa.array([x.number in best for x in designs], pa.bool_())
     columns["reason"] = pa.array([x.reason for x in designs], pa.string())
     networks = [[network.model_dump() for network in x.networks] for x in designs]

@@ -9,7 +9,7 @@ from nestmap.model.design_space.expression_syntax import Value
 from nestmap.model.design_space.objective import DesignObjective, ObjectiveFormula, SweepObjective
 from nestmap.model.design_space.result import DesignResult
 from nestmap.model.design_space.space import Aggregate
-from nestmap.pipeline.format.numbers import count
+from nestmap.pipeline.format.numbers import count, gap_text
 from nestmap.pipeline.render.tables import cells
 from nestmap.pipeline.render.tables.columns import Align, Column, number_column
 from nestmap.pipeline.render.tables.table import Cell, Table, table
@@ -33,8 +33,10 @@ def front_table(result: SweepSummary, link: Callable[[int], str] = lambda _: "")
     figures = [number_column("Energy"), number_column("Latency", "cycles")]
     edp = [number_column("EDP", "pJ x cycles")] if DesignObjective.EDP in goals else []
     others = [number_column(str(x)) for x in goals if isinstance(x, ObjectiveFormula)]
+    gaps = [number_column("Gap")] if any(x.gap for x in result.front) else []
     columns = [number_column("Design"), *parameters, *figures, *edp, number_column("Area"), *others]
-    return table(columns, (tuple(_cells(x, goals, link)) for x in result.front))
+    rows = [(*_cells(x, goals, link), *(cells.gap(x.gap) for _ in gaps)) for x in result.front]
+    return table([*columns, *gaps], rows)
 
 
 def _cells(
@@ -76,6 +78,11 @@ def notes(result: SweepSummary) -> Iterator[str]:
         f"{designs}{of} explored, {count(len(result.front))} on the front; each {how} for "
         f"{result.objective}."
     )
+    if result.unproven:
+        yield (
+            f"{count(result.unproven)} are not proven: the optimum of a network is at most "
+            f"{gap_text(result.gap)} lower."
+        )
     if result.rejected:
         yield f"{count(result.rejected)} more do not meet the constraints."
     if result.reasons:

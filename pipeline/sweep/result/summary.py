@@ -28,9 +28,10 @@ class SweepSummary:
     """The front of a sweep, and what is to be said of its other designs.
 
     ``objective`` is that of the mapping of each layer, or of the schedule of each network on
-    several cores (``is_scheduled``); ``designs`` and ``rejected`` count those
-    that are explored and those that do not meet the constraints; ``best`` has the design with the
-    lowest value of each objective, unless none is feasible. ``columns`` makes the view.
+    several cores (``is_scheduled``); ``designs`` and ``rejected`` count those that are explored and
+    those that do not meet the constraints; ``best`` has the design with the lowest value of each
+    objective, unless none is feasible. ``unproven`` counts the designs of which a network has a
+    gap, ``gap`` is the largest of all. ``columns`` makes the view.
     """
 
     space: DesignSpace
@@ -41,6 +42,8 @@ class SweepSummary:
     front: tuple[DesignResult, ...]
     best: Mapping[SweepObjective, DesignResult]
     reasons: tuple[Reason, ...]
+    unproven: int
+    gap: float
     columns: Callable[[], DesignsView]
 
     @property

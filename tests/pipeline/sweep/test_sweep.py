@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import nestmap
 from nestmap import DesignSpace, SweepResult
 from nestmap.model import InfeasibleError, InputError, MappingProblem
+from nestmap.model.base import copy_with
 from nestmap.model.design_space.objective import DesignObjective
 from nestmap.model.workload.densities import with_densities
 from nestmap.pipeline.frontend.read.workload import read_workload
@@ -23,6 +24,7 @@ from nestmap.pipeline.render.text.query_result_file import Layout, answer_text
 from nestmap.pipeline.stages import AllSpatialMappingsStage
 from nestmap.pipeline.stages.mapping.candidates import RankedCandidates
 from nestmap.pipeline.sweep.result.front import Figures, Front
+from nestmap.pipeline.sweep.result.result_table import front_table, notes
 from tests.pipeline.cli.inputs import MACHINE
 from tests.pipeline.sweep.spaces import SPACE, write_space
 
@@ -163,13 +165,29 @@ def test_rows_are_exported_with_all_digits(swept: SweepResult) -> None:
             "design": design.number,
             **dict(design.parameters),
             **{"energy": design.energy, "latency": design.latency, "edp": design.edp},
-            **{"area": design.area, "on_front": design.number in front, "reason": None},
+            **{"area": design.area, "gap": design.gap},
+            **{"on_front": design.number in front, "reason": None},
             "networks": [x.model_dump() for x in design.networks],
         }
     header = next(iter(answer_text(swept.relation(), Layout.CSV)))
     assert header == (
-        "design,lanes,words,bits,has_outlet,energy,latency,edp,area,on_front,reason,networks"
+        "design,lanes,words,bits,has_outlet,energy,latency,edp,area,gap,on_front,reason,networks"
     )
+
+
+def test_gaps_of_designs_are_told(swept: SweepResult) -> None:
+    assert {x.gap for x in swept.designs} == {0.0}
+    assert not any("not proven" in note for note in notes(swept.summary))
+    assert "Gap" not in [x.title for x in front_table(swept.summary).columns]
+    designs = list(swept.designs)
+    place = next(n for n, x in enumerate(designs) if x.number == swept.front[0].number)
+    networks = [copy_with(x, {"gap": 0.0521}) for x in designs[place].networks]
+    designs[place] = copy_with(designs[place], {"networks": tuple(networks)})
+    summary = copy_with(swept, {"designs": tuple(designs)}).summary
+    assert "1 are not proven: the optimum of a network is at most 5.3% lower." in notes(summary)
+    shown = front_table(summary)
+    assert shown.columns[-1].title == "Gap"
+    assert "5.3%" in {row.cells[-1].text for row in shown.rows}
 
 
 def infeasible_space(folder: Path) -> SweepResult:

@@ -131,6 +131,10 @@ def test_designs_that_a_limit_of_time_has_cut_are_explored_again(
 ) -> None:
     cut = nestmap.sweep(few, time_limit=1e-9, store=path, runs="none")
     assert any(network.cut for design in cut.designs for network in design.networks)
+    with Store.open_read_only(path) as store:
+        recorded = read_summary(store.sweeps()[0].info.name, store)
+    assert (recorded.unproven, recorded.gap) == (cut.summary.unproven, cut.summary.gap)
+    assert recorded.unproven > 0
     explored.clear()
     assert nestmap.sweep(few, time_limit=1e-9, store=path, runs="none") == cut
     assert explored
