@@ -126,6 +126,13 @@ class Kernel(Generic[R]):
         except _DAMAGED:
             self.__dict__["_entry"] = self._compiled(is_cached=False)
             return self._entry(*args)
+        except SystemError as error:  # a signal came while Numba made the result, which hides it
+            cause: BaseException | None = error
+            while isinstance(cause, SystemError):
+                cause = cause.__cause__
+            if isinstance(cause, KeyboardInterrupt):
+                raise KeyboardInterrupt from None
+            raise
 
     @cached_property
     def _entry(self) -> Callable[..., R]:

@@ -49,7 +49,7 @@ DIGESTS: Final[dict[int, tuple[str, ...]]] = {
         "f6b3f02e78ae66d3",
         "8054f22d2ce4eb0c",
         "92fc2f5aeb4da1ca",
-        "dbf876d9a921428d",
+        "82f64a003d49e64e",
     ),
 }
 """What LOMA, SALSA, the spatial generator and, since 4, the exact search of each version find in

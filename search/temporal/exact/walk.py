@@ -8,12 +8,13 @@ their mappings is better than the best one known, and the exact search goes thro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from math import inf, isfinite
 from typing import NamedTuple, final
 
 import numpy as np
 
+from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.flatten import flatten_problem
 from nestmap.costmodel.kernel.record import copy_record, new_record
 from nestmap.costmodel.kernel.work import Work
@@ -81,6 +82,10 @@ class Result(NamedTuple):
     found: Sequence[Found]
     labels: int
     work: int
+
+    def then(self, other: Result) -> Result:
+        """Both together."""
+        return Result(other.found, self.labels + other.labels, self.work + other.work)
 
 
 def row_table(
@@ -160,9 +165,8 @@ class Walk:
     left with more. After the last one this is proven, except for ``unproven`` rows: those on which
     a limit ends the search, and those that are left when the effort is spent. ``bound`` is the
     lowest bound of these and of all that is known to be worse than the best costs. Without any row
-    no mapping of any row improves on the incumbents.
-    Rows that cost the same under every temporal mapping are searched once; see
-    :mod:`nestmap.search.temporal.exact.equal_rows`.
+    no mapping of any row improves on the incumbents. Rows that cost the same under every temporal
+    mapping are searched once; see :mod:`nestmap.search.temporal.exact.equal_rows`.
 
     ``labels`` counts those of the kernels and of the searches of rows that do not improve.
     """
@@ -186,7 +190,8 @@ class Walk:
         energy, latency = self._table.energy, self._table.latency
         self._bounds = known.value_of(energy, latency)
         self._order: Ints = np.lexsort((energy, self._bounds))
-        self._improving = set[int]()
+        self._improving, self._is_over = set[int](), False
+        self._is_plain = _is_plain(candidates.problem, objective, options)
         self.labels = 0
 
     @property
@@ -229,9 +234,8 @@ class Walk:
 
     def _stage(self) -> Iterator[tuple[int, int]]:
         """Searches all rows that are left; those on which a limit ends the search stay."""
-        is_plain = _is_plain(self._candidates.problem, self._known.objective, self._options)
         left = list[int]()
-        for row, costs, bound in self._in_rounds(self._energies if is_plain else self._search):
+        for row, costs, bound in self._in_rounds():
             better = self._known.with_costs(costs)
             improves = better.costs != self._known.costs
             self._known = better
@@ -245,7 +249,7 @@ class Walk:
         rows = rows[self._bounds[rows] < self._known.limit]
         self._order = rows[np.argsort(self._bounds[rows], kind="stable")]
 
-    def _in_rounds(self, run: Callable[[Block], Result]) -> Iterator[Found]:
+    def _in_rounds(self) -> Iterator[Found]:
         """What all blocks find, in their order, and the rows for which no effort is left.
 
         The blocks of a round have the same limits, so results do not depend on the number of
@@ -254,8 +258,9 @@ class Walk:
         """
         first, blocks = 0, 1
         while first < len(self._order) and not self._effort.is_spent:
-            before, count = self._effort.labels, 0
-            for block in map_in_order(run, self._blocks(first, blocks), self._options.workers):
+            before, count, self._is_over = self._effort.labels, 0, False
+            some, workers = self._blocks(first, blocks), self._options.workers
+            for block in map_in_order(self._search, some, workers, self._stop):
                 self._effort.spend(block.work)
                 self.labels += block.labels
                 count += 1
@@ -278,42 +283,43 @@ class Walk:
                 return
             yield Block(rows, known, work)
 
-    def _energies(self, block: Block) -> Result:
-        """Kernels search each row; the exact search tries again where a limit ends theirs."""
-        options, known, found = self._options, block.known, list[Found]()
-        flat = copy_record(flatten_problem(self._candidates.problem))
-        goal, limits = goal_of(known, options.mapping_type), (known.limit, options.labels)
-        least, labels = least_energies(
-            flat, new_record(Work), self._table, block.rows, goal, limits
-        )
-        work = labels + len(block.rows) * LABELS_OF_A_ROW
-        for row, energy in zip(block.rows.tolist(), least.tolist(), strict=True):
-            if energy == -inf:
-                one = self._search_row(row, float(self._bounds[row]), known)
-                labels, work = labels + one.labels, work + one.work
-                known, found = known.with_costs(one.found[0].costs), [*found, *one.found]
-            elif energy < known.limit:
-                found.append(Found(row, ((energy, inf),), inf))
-        return Result(found, labels, work)
-
     def _search(self, block: Block) -> Result:
-        """Bounds each row, and searches those that may improve, until the labels are spent."""
+        """Searches the rows one by one, until the labels are spent."""
         known, labels, work, found = block.known, 0, 0, list[Found]()
         flat = copy_record(flatten_problem(self._candidates.problem))
+        slack = 1 + ROUNDING if self._is_plain else 1.0  # of equal energies the latency counts
         for row in block.rows.tolist():
-            bound = float(self._bounds[row])
-            if work > block.work or self._effort.clock.is_late:
-                found.append(Found(row, (), bound))
+            if work > block.work or self._is_over or self._effort.clock.is_late:
+                found.append(Found(row, (), float(self._bounds[row])))
                 continue
-            if not has_order(self._candidates.problem.constraints):
-                bound, made = bound_row(flat, self._table, row, known, self._options)
-                labels, work = labels + made, work + made + LABELS_OF_A_ROW
-            if bound < known.limit:
-                one = self._search_row(row, bound, known)
-                known = known.with_costs(one.found[0].costs)
-                found += one.found
-                labels, work = labels + one.labels, work + one.work
+            one = (self._least if self._is_plain else self._improve)(flat, row, known)
+            labels, work, found = labels + one.labels, work + one.work, [*found, *one.found]
+            for costs in (costs for x in one.found for costs in x.costs):
+                known = known.with_costs([(costs[0] * slack, costs[1])])
         return Result(found, labels, work)
+
+    def _least(self, flat: FlatProblem, row: int, known: Incumbents) -> Result:
+        """Kernels find the least energy; the exact search tries again where a limit ends theirs."""
+        options, rows = self._options, np.array([row], np.int64)
+        goal, limits = goal_of(known, options.mapping_type), (known.limit, options.labels)
+        least, labels = least_energies(flat, new_record(Work), self._table, rows, goal, limits)
+        made, energy = Result([], labels, labels + LABELS_OF_A_ROW), float(least[0])
+        if energy == -inf:
+            return made.then(self._search_row(row, float(self._bounds[row]), known))
+        found = [Found(row, ((energy, inf),), inf)] if energy < known.limit else []
+        return made._replace(found=found)
+
+    def _improve(self, flat: FlatProblem, row: int, known: Incumbents) -> Result:
+        """Kernels bound the row; the exact search finds what may improve."""
+        bound, made = float(self._bounds[row]), Result([], 0, 0)
+        if not has_order(self._candidates.problem.constraints):
+            bound, labels = bound_row(flat, self._table, row, known, self._options)
+            made = Result([], labels, labels + LABELS_OF_A_ROW)
+        return made if bound >= known.limit else made.then(self._search_row(row, bound, known))
+
+    def _stop(self) -> None:
+        """Ends the blocks of a round that still run."""
+        self._is_over = True
 
     def _search_row(self, row: int, bound: float, known: Incumbents) -> Result:
         """The exact search of a row."""

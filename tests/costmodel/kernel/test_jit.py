@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import ParamSpec, Protocol, TypeVar, cast
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +19,7 @@ from nestmap.costmodel.evaluate import factor_table
 from nestmap.costmodel.evaluate_rows import evaluate_row, load_row
 from nestmap.costmodel.flatten import flatten
 from nestmap.costmodel.footprint import distinct_values
+from nestmap.costmodel.kernel import jit
 from nestmap.costmodel.kernel.record import new_record
 from nestmap.costmodel.kernel.work import Totals, Work
 from nestmap.model import MappingBatch
@@ -54,6 +56,23 @@ def run(arguments: list[str], settings: dict[str, str]) -> str:
     return subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True
     ).stdout
+
+
+def test_a_signal_during_a_kernel_is_no_error_of_it() -> None:
+    @jit.kernel
+    def interrupted() -> int:
+        inner = SystemError("_numba_unpickle returned a result with an exception set")
+        inner.__cause__ = KeyboardInterrupt()
+        raise SystemError("CPUDispatcher returned a result with an exception set") from inner
+
+    @jit.kernel
+    def broken() -> int:
+        raise SystemError("another one")
+
+    for function, error in ((interrupted, KeyboardInterrupt), (broken, SystemError)):
+        function.__dict__["_entry"] = plain(function)
+        with pytest.raises(error):
+            function()
 
 
 def test_without_compilation_the_numbers_are_the_same() -> None:
