@@ -14,6 +14,9 @@ LABELS_OF_A_SEARCH = 3_000
 LABELS_OF_A_ROW = 300
 """The same of one that kernels search."""
 
+LABELS_OF_AN_ENERGY_ROW = 100
+"""The same where energy is all that counts, and a sum: it has one table instead of many."""
+
 
 @final
 class SearchClock:

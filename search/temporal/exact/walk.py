@@ -32,13 +32,23 @@ from nestmap.search.parallel import map_in_order
 from nestmap.search.spatial.all_mappings import SpatialCandidates
 from nestmap.search.spatial.lower_bounds import lower_bounds_of
 from nestmap.search.spatial.unrolling_table import UnrollingTable, array_energies
-from nestmap.search.temporal.exact.effort import LABELS_OF_A_ROW, LABELS_OF_A_SEARCH, Effort
+from nestmap.search.temporal.exact.effort import (
+    LABELS_OF_A_ROW,
+    LABELS_OF_A_SEARCH,
+    LABELS_OF_AN_ENERGY_ROW,
+    Effort,
+)
 from nestmap.search.temporal.exact.fitting_rows import different_rows
 from nestmap.search.temporal.exact.incumbents import Costs, Incumbents
 from nestmap.search.temporal.exact.objective_bound import goal_of
 from nestmap.search.temporal.exact.operand_bounds import operand_bounds
 from nestmap.search.temporal.exact.rows import ROUNDING, RowTable, bound_row, least_energies
-from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact
+from nestmap.search.temporal.exact.search import (
+    LABELS_OF_A_SUM,
+    ExactOptions,
+    SearchTask,
+    exact,
+)
 from nestmap.search.temporal.exact.space import reuses_windows
 
 BLOCK = 32
@@ -303,7 +313,8 @@ class Walk:
         options, rows = self._options, np.array([row], np.int64)
         goal, limits = goal_of(known, options.mapping_type), (known.limit, options.labels)
         least, labels = least_energies(flat, new_record(Work), self._table, rows, goal, limits)
-        made, energy = Result([], labels, labels + LABELS_OF_A_ROW), float(least[0])
+        work = labels // LABELS_OF_A_SUM + LABELS_OF_AN_ENERGY_ROW
+        made, energy = Result([], labels, work), float(least[0])
         if energy == -inf:
             return made.then(self._search_row(row, float(self._bounds[row]), known))
         found = [Found(row, ((energy, inf),), inf)] if energy < known.limit else []
