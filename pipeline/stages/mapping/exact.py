@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import ClassVar, Never, final
+from typing import ClassVar, Final, Never, final
 
 import numpy as np
 from pydantic import Field
@@ -152,9 +152,10 @@ class ExactWalkStage(Stage[Iterable[RankedCandidates], Iterator[EvaluationBatch]
             for n, (objective, optimum) in enumerate(optima.items()):
                 optimum.effort.clock = SearchClock(clock.left / (len(optima) + 1 - n))
                 found = optimum.batches(candidates.by(objective))
-                yield from walk.noted(_without_bounds(found))
+                yield from walk.noted(_without(found, _BOUNDS))
             walk.effort.clock = clock
-            yield from walk.batches(candidates)
+            found = walk.batches(candidates)
+            yield from _without(found, _BOUNDS) if optima else found
         if optima and walk.first is not None:
             least = {objective.value: optimum.bound for objective, optimum in optima.items()}
             yield walk.front(CostBounds.model_validate(least))
@@ -253,11 +254,11 @@ class _LayerWalk:
             if improves and not (is_spent or first.is_worse(rank)):
                 searched += 1
                 found = self._search(self.search, first.problem(rank), start=True)
-                yield from _without_bounds(found)
+                yield from _without(found, _PROOF)
         walk = Walk(every, self.known, self.search.options, self.effort)
         for spatial, labels in walk.improving():
             search = copy_with(self.search, {"labels": labels})
-            yield from _without_bounds(self._search(search, spatial, start=False))
+            yield from _without(self._search(search, spatial, start=False), _PROOF)
         self.left += walk.left
         counted = SearchStatistics(
             pruned=max(0, walk.pruned - searched),
@@ -308,11 +309,16 @@ class _First:
         return rank < len(self.least.may_have_it) and not self.least.may_have_it[rank]
 
 
-def _without_bounds(batches: Iterable[EvaluationBatch]) -> Iterator[EvaluationBatch]:
-    """A search of which nothing is said but what it finds, and the work."""
-    unsaid: dict[str, object] = {"bounds": None, "unproven": 0, "cut": 0}
+_BOUNDS: Final[Mapping[str, object]] = {"bounds": None}
+_PROOF: Final[Mapping[str, object]] = {"bounds": None, "unproven": 0, "cut": 0}
+
+
+def _without(
+    batches: Iterable[EvaluationBatch], unsaid: Mapping[str, object]
+) -> Iterator[EvaluationBatch]:
+    """The batches, with other values of these statistics."""
     for batch in batches:
-        yield batch.with_statistics(copy_with(batch.statistics, unsaid))
+        yield batch.with_statistics(copy_with(batch.statistics, dict(unsaid)))
 
 
 def gap_of(least: Costs, costs: Costs) -> float:

@@ -16,6 +16,7 @@ from nestmap.pipeline.explore.api import (
 )
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
+from nestmap.pipeline.stages import ExactStage
 from nestmap.store import RunStatus, Store
 from tests.costmodel.machines import machine, memory
 from tests.loma import LOMA_PLAN, with_loma
@@ -54,6 +55,21 @@ def assert_front(layer: LayerFront) -> None:
     latencies = [cme.latency for cme in layer.cmes]
     assert energies == sorted(set(energies))
     assert latencies == sorted(set(latencies), reverse=True)
+
+
+def test_the_store_and_json_know_how_far_a_front_may_be_off(tmp_path: Path) -> None:
+    search = copy_with(ExactStage(), {"layer_labels": 1})
+    with Store.open(tmp_path / "f.duckdb") as store:
+        found = explore_front(PROBLEM, SearchPlan(search=search), store=store)
+        recorded = store.pareto(found.run)
+        rows = store.query("SELECT layer, front_gap FROM results ORDER BY position").rows()
+    gaps = [layer.gap for layer in found.front.layers]
+    assert max(gap or 0.0 for gap in gaps) > 0
+    assert [layer.gap for layer in recorded.layers] == gaps
+    assert [row["front_gap"] for row in rows] == gaps
+    for mine, read in zip(found.front.layers, recorded.layers, strict=True):
+        assert read.statistics.bounds == mine.statistics.bounds
+        assert read.cmes == mine.cmes
 
 
 def test_a_bundled_network() -> None:

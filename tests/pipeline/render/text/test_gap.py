@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nestmap.model import (
+    LayerFront,
     LayerResult,
     NetworkEvaluation,
     Objective,
@@ -13,7 +14,7 @@ from nestmap.model import (
 )
 from nestmap.model.base import copy_with
 from nestmap.pipeline.render.notebook.views import result_html
-from nestmap.pipeline.render.text.gap import bound_sentence, gap_note
+from nestmap.pipeline.render.text.gap import bound_sentence, front_gap_note, gap_note
 from nestmap.pipeline.render.text.network import layer_table
 from tests.store.builders import accelerator, cme, layer
 
@@ -102,3 +103,15 @@ def test_the_table_has_a_column_where_bounds_are_known(width: int) -> None:
     whole = layer_table(layers[:2], network(CYCLES, CYCLES / 2), width)
     assert whole[-1].text.split()[-1] == "25.0%"
     assert "Gap" not in layer_table(layers[:2], network(None, None), width)[0].text
+
+
+def test_fronts_that_a_limit_has_cut_say_so() -> None:
+    def fronts(*gaps: float | None) -> list[LayerFront]:
+        return [LayerFront(cmes=(CME,), statistics=SearchStatistics(front_gap=x)) for x in gaps]
+
+    assert not front_gap_note(fronts(None, None))
+    assert front_gap_note(fronts(0.0, 0.0)) == "2 of 2 fronts proven complete."
+    assert front_gap_note(fronts(0.0, 0.0312, 0.01, None)) == (
+        "1 of 4 fronts proven complete; each mapping that was not found is at most 3.2% below some "
+        "point, in energy and in latency."
+    )

@@ -265,11 +265,15 @@ def test_the_walk_for_energy_finds_nothing_where_nothing_fits() -> None:
 @pytest.mark.parametrize("problem", LAYERS)
 def test_a_front_has_the_optimum_of_each_objective(problem: MappingProblem, labels: int) -> None:
     search = copy_with(ExactStage(), {"layer_labels": labels})
-    costs = costs_of(front_of(problem, search))
+    front = front_of(problem, search)
+    costs, bounds = costs_of(front), front.statistics.bounds
+    assert bounds is not None
     for objective in Objective:
         best = best_stage(SearchPlan(objective=objective, search=search))(problem)
         values = [float(objective.value_of(*np.array([x]).T)[0]) for x in costs]
         assert min(values) <= float(best.values(objective)[0])
+        assert best.statistics.bounds is not None
+        assert bounds.of(objective) == best.statistics.bounds.of(objective)
 
 
 @pytest.mark.parametrize("kind", [Kind.PLAIN, Kind.LEAKING, Kind.IMC, Kind.EVEN])
