@@ -54,10 +54,10 @@ def front_gap_note(fronts: Sequence[LayerFront]) -> str:
     gaps = [front.gap for front in fronts if front.gap is not None]
     if not gaps:
         return ""
-    said, most = (
-        f"{count(gaps.count(0.0))} of {count(len(fronts))} fronts proven complete",
-        max(gaps),
-    )
+    complete, most = gaps.count(0.0), max(gaps)
+    said = f"{count(complete)} of {count(len(fronts))} fronts proven complete"
+    if len(fronts) == 1:
+        said = "Proven complete" if complete else "Not proven complete"
     if most:
         off = f"each mapping that was not found is at most {gap_text(most)} below some point"
         said = f"{said}; {off}, in energy and in latency"

@@ -110,6 +110,8 @@ def test_fronts_that_a_limit_has_cut_say_so() -> None:
         return [LayerFront(cmes=(CME,), statistics=SearchStatistics(front_gap=x)) for x in gaps]
 
     assert not front_gap_note(fronts(None, None))
+    assert front_gap_note(fronts(0.0)) == "Proven complete."
+    assert front_gap_note(fronts(0.01)).startswith("Not proven complete; each mapping")
     assert front_gap_note(fronts(0.0, 0.0)) == "2 of 2 fronts proven complete."
     assert front_gap_note(fronts(0.0, 0.0312, 0.01, None)) == (
         "1 of 4 fronts proven complete; each mapping that was not found is at most 3.2% below some "
