@@ -22,7 +22,10 @@ MOST_VALUES: Final = 10_000
 DERIVED: Final = ("area", "units", "memories")
 """What constraints may name besides parameters: quantities of the accelerator of a design."""
 
-COLUMNS: Final = ("design", "energy", "latency", "edp", "area", "on_front", "reason", "networks")
+COLUMNS: Final = (
+    *("design", "energy", "latency", "edp", "area", "gap"),
+    *("on_front", "reason", "networks"),
+)
 """The columns of results besides the parameters and expressions that are objectives."""
 
 _DIGITS: Final = 60

@@ -79,8 +79,9 @@ def notes(result: SweepSummary) -> Iterator[str]:
         f"{result.objective}."
     )
     if result.unproven:
+        are = "is" if result.unproven == 1 else "are"
         yield (
-            f"{count(result.unproven)} are not proven: the optimum of a network is at most "
+            f"{count(result.unproven)} {are} not proven: the optimum of a network is at most "
             f"{gap_text(result.gap)} lower."
         )
     if result.rejected:

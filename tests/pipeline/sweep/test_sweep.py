@@ -17,6 +17,7 @@ from nestmap import DesignSpace, SweepResult
 from nestmap.model import InfeasibleError, InputError, MappingProblem
 from nestmap.model.base import copy_with
 from nestmap.model.design_space.objective import DesignObjective
+from nestmap.model.design_space.parameters import COLUMNS
 from nestmap.model.workload.densities import with_densities
 from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.frontend.yaml.design_space import parse_design_space
@@ -169,6 +170,7 @@ def test_rows_are_exported_with_all_digits(swept: SweepResult) -> None:
             **{"on_front": design.number in front, "reason": None},
             "networks": [x.model_dump() for x in design.networks],
         }
+    assert set(rows[0]) - {name for name, _ in swept.designs[0].parameters} == set(COLUMNS)
     header = next(iter(answer_text(swept.relation(), Layout.CSV)))
     assert header == (
         "design,lanes,words,bits,has_outlet,energy,latency,edp,area,gap,on_front,reason,networks"
@@ -184,7 +186,7 @@ def test_gaps_of_designs_are_told(swept: SweepResult) -> None:
     networks = [copy_with(x, {"gap": 0.0521}) for x in designs[place].networks]
     designs[place] = copy_with(designs[place], {"networks": tuple(networks)})
     summary = copy_with(swept, {"designs": tuple(designs)}).summary
-    assert "1 are not proven: the optimum of a network is at most 5.3% lower." in notes(summary)
+    assert "1 is not proven: the optimum of a network is at most 5.3% lower." in notes(summary)
     shown = front_table(summary)
     assert shown.columns[-1].title == "Gap"
     assert "5.3%" in {row.cells[-1].text for row in shown.rows}
