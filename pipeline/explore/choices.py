@@ -75,13 +75,12 @@ def chosen_search(search: Search, options: SearchOptions) -> Search:
     kind = _SEARCHES[name]
     inherited: dict[str, object] = {"mapping_type": search.mapping_type, "workers": search.workers}
     base = search if search.name == name else copy_with(kind(), inherited)
-    percent = options.get("gap")
     asked = given(
         {
             "mapping_type": named(MappingType, options.get("mapping_type"), "mapping_type"),
             "workers": options.get("workers"),
             "time_limit": options.get("time_limit"),
-            "gap": None if percent is None else percent / 100,
+            "gap": options.get("gap"),
             "seed": options.get("seed"),
         }
     )

@@ -56,11 +56,11 @@ class ExactStage(TemporalSearch, Stage[SpatialProblem, Iterator[EvaluationBatch]
     mappings that the search follows at a time, ``layer_labels`` those of all spatial mappings of a
     layer together; both are the same on any machine. ``time_limit`` (seconds) limits the search of
     a layer, and of each spatial mapping, in addition: when it ends, what is left is not searched,
-    and what was found depends on the machine. Compiling does not count. ``gap``: the share by which
-    the optimum may be below the mapping found; the search ends when that is proven. Only mappings
-    that improve on the ``incumbents`` (energy in pJ, latency in cycles) are of interest; with
-    ``start``, LOMA's orders come first. ``workers`` is the number of threads; the result does not
-    depend on it.
+    and what was found depends on the machine. Compiling does not count. ``gap``: by how many
+    percent the optimum may be below the mapping found; the search ends when that is proven. Only
+    mappings that improve on the ``incumbents`` (energy in pJ, latency in cycles) are of interest;
+    with ``start``, LOMA's orders come first. ``workers`` is the number of threads; the result does
+    not depend on it.
 
     See :mod:`nestmap.search.temporal.exact.search`.
 
@@ -78,7 +78,7 @@ class ExactStage(TemporalSearch, Stage[SpatialProblem, Iterator[EvaluationBatch]
     labels: PositiveCount = LABELS
     layer_labels: PositiveCount = LAYER_LABELS
     time_limit: float | None = Field(default=None, gt=0)
-    gap: float = Field(default=0.0, ge=0, lt=1)
+    gap: float = Field(default=0.0, ge=0, le=99)
     incumbents: tuple[Costs, ...] = ()
     start: bool = True
     workers: PositiveCount = 1
@@ -211,7 +211,7 @@ class _LayerWalk:
         raised to them.
         """
         assert self.first is not None
-        gap = self.search.gap
+        gap = 1 - self.known.share
         for energy, latency in self.left:
             least = max(energy, bounds.energy), max(latency, bounds.latency)
             gap = max(gap, min((gap_of(least, x) for x in self.known.costs), default=1.0))

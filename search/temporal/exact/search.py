@@ -284,19 +284,19 @@ LOOK_LABELS = 10_000
 class ExactOptions(Frozen, frozen=True):
     """What an exact search may do.
 
-    ``labels`` limits the partial mappings that each pass of the search follows. ``gap`` is the
-    share by which the optimum may be below the mapping found. ``workers`` is the number of threads;
-    the result does not depend on it.
+    ``labels`` limits the partial mappings that each pass of the search follows. ``gap`` is by
+    how many percent the optimum may be below the mapping found. ``workers`` is the number of
+    threads; the result does not depend on it.
     """
 
     mapping_type: MappingType = MappingType.UNEVEN
     labels: PositiveCount = 50_000
-    gap: float = Field(default=0.0, ge=0, lt=1)
+    gap: float = Field(default=0.0, ge=0, le=99)
     workers: PositiveCount = 1
 
     def nothing_known(self, objective: Objective | None) -> Incumbents:
         """The incumbents before a search."""
-        return Incumbents(objective, share=1 - self.gap)
+        return Incumbents(objective, share=1 - self.gap / 100)
 
 
 @final

@@ -303,9 +303,18 @@ def test_a_time_limit_is_positive() -> None:
         SearchPlan.of(SearchOptions(time_limit=0))
 
 
+def test_a_gap_is_in_percent() -> None:
+    plan = SearchPlan.of(SearchOptions(gap=12.5))
+    assert isinstance(plan.search, ExactStage)
+    assert plan.search.gap == 12.5
+
+
 @pytest.mark.parametrize(
     ("planned", "found"),
     [
+        (lambda: SearchPlan.of(SearchOptions(gap=-1)), "-1 as gap"),
+        (lambda: SearchPlan.of(SearchOptions(gap=100)), "100 as gap"),
+        (lambda: SearchPlan.of(SearchOptions(gap=cast("float", "x"))), "'x' as gap"),
         (lambda: SearchPlan.of(with_loma(workers=0)), "0 as workers"),
         (lambda: SearchPlan.of(with_loma(workers=-1)), "-1 as workers"),
         (lambda: SearchPlan.of(with_loma(lpf_limit=0)), "0 as lpf_limit"),
