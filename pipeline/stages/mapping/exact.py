@@ -30,7 +30,7 @@ from nestmap.pipeline.stages.mapping.promising import UsualMappingsStage
 from nestmap.pipeline.stages.mapping.reduce import FlattenStage
 from nestmap.pipeline.stages.mapping.temporal_search import Evaluated, Rank, TemporalSearch
 from nestmap.search.spatial.all_mappings import SpatialCandidates
-from nestmap.search.temporal.exact.effort import LABELS_OF_A_SEARCH, Effort, SearchClock
+from nestmap.search.temporal.exact.effort import LABELS_OF_A_SEARCH, Effort
 from nestmap.search.temporal.exact.incumbents import Costs
 from nestmap.search.temporal.exact.rows import ROUNDING
 from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact
@@ -144,21 +144,21 @@ class ExactWalkStage(Stage[Iterable[RankedCandidates], Iterator[EvaluationBatch]
     begin: Stage[MappingProblem, Iterator[EvaluationBatch]] | None = None
 
     def __call__(self, forms: Iterable[RankedCandidates], /) -> Iterator[EvaluationBatch]:
-        walk, clock = _LayerWalk(self.search, self.run), SearchClock(self.search.time_limit)
+        walk, first = _LayerWalk(self.search, self.run), None
         optima = {} if self.search.objective is not None else self._optima()
         for candidates in forms:
+            first = first or candidates[0]
             if self.begin is not None:
                 yield from walk.noted(self.begin(candidates[0].problem))
             for n, (objective, optimum) in enumerate(optima.items()):
-                optimum.effort.clock = SearchClock(clock.left / (len(optima) + 1 - n))
+                optimum.effort.clock = walk.effort.clock.part(len(optima) + 1 - n)
                 found = optimum.batches(candidates.by(objective))
                 yield from walk.noted(_without(found, _BOUNDS))
-            walk.effort.clock = clock
             found = walk.batches(candidates)
             yield from _without(found, _BOUNDS) if optima else found
-        if optima and walk.first is not None:
+        if optima and first is not None:
             least = {objective.value: optimum.bound for objective, optimum in optima.items()}
-            yield walk.front(CostBounds.model_validate(least))
+            yield _without_rows(first, walk.of_front(CostBounds.model_validate(least)))
 
     def _optima(self) -> dict[Objective, _LayerWalk]:
         """The searches for the ends of a front, and a point between them."""
@@ -183,7 +183,6 @@ class _LayerWalk:
         self.effort = Effort(search.layer_labels, search.time_limit)
         self.known = search.options.nothing_known(search.objective)
         self.bound, self.left = inf, list[Costs]()
-        self.first: SpatialProblem | None = None
 
     def noted(self, batches: Iterable[EvaluationBatch]) -> Iterator[EvaluationBatch]:
         """The batches, of which the best costs are known afterwards."""
@@ -193,7 +192,6 @@ class _LayerWalk:
 
     def batches(self, candidates: RankedCandidates) -> Iterator[EvaluationBatch]:
         """All that the search of some candidates evaluates."""
-        self.first = self.first or candidates[0]
         every = candidates.every
         found = self._list(candidates) if every is None else self._table(candidates, every)
         for batch in found:
@@ -204,18 +202,17 @@ class _LayerWalk:
                 self.left.append((bounds.energy, bounds.latency))
             yield batch
 
-    def front(self, bounds: CostBounds) -> EvaluationBatch:
-        """A batch without rows that says how far points of the front may be off.
+    def of_front(self, bounds: CostBounds) -> SearchStatistics:
+        """How far points of the front may be off.
 
         ``bounds`` are those of each objective alone. Bounds of energy and latency together may be
         raised to them.
         """
-        assert self.first is not None
         gap = 1 - self.known.share
         for energy, latency in self.left:
             least = max(energy, bounds.energy), max(latency, bounds.latency)
             gap = max(gap, min((gap_of(least, x) for x in self.known.costs), default=1.0))
-        return _without_rows(self.first, SearchStatistics(bounds=bounds, front_gap=gap))
+        return SearchStatistics(bounds=bounds, front_gap=gap)
 
     def _list(self, candidates: RankedCandidates) -> Iterator[EvaluationBatch]:
         """The search of candidates one by one."""
@@ -234,7 +231,8 @@ class _LayerWalk:
             else:
                 yield from self._search(self.search, first.problem(rank), start=rank < STARTS)
         if left_out:
-            yield _left_out(candidates, left_out, SearchStatistics(pruned=len(left_out)))
+            counted = SearchStatistics(pruned=len(left_out))
+            yield _proven(candidates, left_out, None, inf, counted)
         if worse:
             counted = SearchStatistics(pruned=len(worse))
             least = min(self.known.limit, first.least.energy)
@@ -338,14 +336,6 @@ def _proven(
     if objective is not None and least < inf:  # without any mapping there is none to prove
         bounds = copy_with(bounds, {objective.value: max(bounds.of(objective), least)})
     return _without_rows(candidates[0], counted + SearchStatistics(bounds=bounds))
-
-
-def _left_out(
-    candidates: RankedCandidates, ranks: Sequence[int], counted: SearchStatistics
-) -> EvaluationBatch:
-    """A batch without rows for candidates that are not searched; their bounds still count."""
-    bounds = SearchStatistics(bounds=candidates.bounds_of(ranks))
-    return _without_rows(candidates[ranks[0]], counted + bounds)
 
 
 def _without_rows(spatial: SpatialProblem, statistics: SearchStatistics) -> EvaluationBatch:

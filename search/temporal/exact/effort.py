@@ -39,6 +39,10 @@ class SearchClock:
         """The seconds left."""
         return self._seconds - (self._now - self._began)
 
+    def part(self, parts: int) -> SearchClock:
+        """A clock for one of so many equal parts of the seconds left."""
+        return SearchClock(self.left / parts)
+
     @property
     def _now(self) -> float:
         return monotonic() - seconds_preparing()
