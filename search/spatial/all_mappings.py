@@ -15,7 +15,7 @@ from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.record import copy_record
 from nestmap.costmodel.spatial import FACTOR, put_unrollings, temporal_sizes
 from nestmap.model import MappingProblem, SpatialMapping, SpatialProblem
-from nestmap.model.arrays import Flags, Ints
+from nestmap.model.arrays import Flags, Ints, Rows
 from nestmap.search.spatial.candidates import choices_by_side, most_unrolled
 from nestmap.search.spatial.capacity import reduce_to_capacity
 from nestmap.search.spatial.combinations import Choice, all_combinations
@@ -35,9 +35,9 @@ class SpatialCandidates:
     def __len__(self) -> int:
         return self.table.rows
 
-    def where(self, stays: Flags) -> SpatialCandidates:
-        """The rows for which ``stays`` [row] is true."""
-        return SpatialCandidates(self.problem, self.table.where(stays))
+    def take(self, rows: Rows) -> SpatialCandidates:
+        """These rows, in this order."""
+        return SpatialCandidates(self.problem, self.table.take(rows))
 
     def union(self, other: SpatialCandidates) -> SpatialCandidates:
         """These rows, then those of another table for the same layer that differ from them."""
@@ -113,7 +113,7 @@ def _table_of(
 
 def _without_duplicates(table: UnrollingTable) -> UnrollingTable:
     """The rows that differ from all before them."""
-    return table.where(_differs_from_earlier(table.unrollings, table.first))
+    return table.take(np.flatnonzero(_differs_from_earlier(table.unrollings, table.first)))
 
 
 @kernel

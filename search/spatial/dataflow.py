@@ -45,7 +45,7 @@ def with_dataflow(problem: MappingProblem, table: UnrollingTable) -> UnrollingTa
     Raises:
         NoUnrollingError: if none has.
     """
-    left = table.where(unrolls_enough(problem, table))
+    left = table.take(np.flatnonzero(unrolls_enough(problem, table)))
     if not left.rows and problem.least_unrollings:
         raise NoUnrollingError.for_layer(problem)
     return left

@@ -10,7 +10,7 @@ import numpy as np
 from nestmap.costmodel.mac_energy import computation_energy, plain_computation_energy
 from nestmap.costmodel.spatial import DIMENSION, FACTOR, SIDE
 from nestmap.model import Loop, MappingProblem, SpatialMapping, SpatialProblem, Unrolling
-from nestmap.model.arrays import Flags, Floats, Ints
+from nestmap.model.arrays import Floats, Ints, Rows
 
 
 class UnrollingTable(NamedTuple):
@@ -31,12 +31,12 @@ class UnrollingTable(NamedTuple):
         """[i, 3] the unrollings of one spatial mapping."""
         return self.unrollings[self.first[row] : self.first[row + 1]]
 
-    def where(self, stays: Flags) -> UnrollingTable:
-        """The rows for which ``stays`` [row] is true."""
-        counts = np.diff(self.first)
-        return UnrollingTable(
-            self.unrollings[np.repeat(stays, counts)], np.append(0, np.cumsum(counts[stays]))
-        )
+    def take(self, rows: Rows) -> UnrollingTable:
+        """These rows, in this order."""
+        counts = np.diff(self.first)[rows]
+        first = np.append(0, np.cumsum(counts))
+        places = np.arange(int(first[-1])) + np.repeat(self.first[rows] - first[:-1], counts)
+        return UnrollingTable(self.unrollings[places], first)
 
     def followed_by(self, other: UnrollingTable) -> UnrollingTable:
         """The rows of both tables."""

@@ -1,4 +1,4 @@
-"""The spatial mappings of a layer under which a temporal mapping may fit its memories.
+"""The spatial mappings of a layer to search: those that may fit, and one of those that are equal.
 
 The least that an operand takes in a memory does not depend on the order of the loops: it holds
 none of them, or all, where a copy for the next tile is not needed. Where the sum of these exceeds
@@ -43,7 +43,7 @@ def different_rows(candidates: SpatialCandidates) -> Rows:
     fitting = np.flatnonzero(rows_that_may_fit(candidates))
     if not len(fitting):
         return fitting
-    same = equal_rows(candidates.where(_flags(candidates, fitting)))
+    same = equal_rows(candidates.take(fitting))
     different: Rows = fitting[same == np.arange(len(same))]
     return different
 
@@ -53,7 +53,7 @@ def first_different(candidates: SpatialCandidates, order: Rows, most: int) -> Ro
     tested = CHECKED * most
     while True:
         rows = np.sort(order[:tested])
-        found = rows[different_rows(candidates.where(_flags(candidates, rows)))]
+        found = rows[different_rows(candidates.take(rows))]
         if len(found) >= most or tested >= len(order):
             return order[:tested][np.isin(order[:tested], found)][:most]
         tested *= CHECKED
@@ -61,12 +61,6 @@ def first_different(candidates: SpatialCandidates, order: Rows, most: int) -> Ro
 
 CHECKED = 8
 """Rows that are tested first for each that is wanted, and the factor of more; nearly all fit."""
-
-
-def _flags(candidates: SpatialCandidates, rows: Rows) -> Flags:
-    flags = np.zeros(len(candidates), np.bool_)
-    flags[rows] = True
-    return flags
 
 
 @kernel

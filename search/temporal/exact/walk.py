@@ -95,7 +95,8 @@ class Result(NamedTuple):
 
     def then(self, other: Result) -> Result:
         """Both together."""
-        return Result(other.found, self.labels + other.labels, self.work + other.work)
+        found = [*self.found, *other.found]
+        return Result(found, self.labels + other.labels, self.work + other.work)
 
 
 def row_table(
@@ -190,10 +191,10 @@ class Walk:
     ) -> None:
         objective = known.objective
         cheap = candidates.bounds
-        improving = known.improved_by(cheap.energy, cheap.latency)
-        searched = np.flatnonzero(improving)[different_rows(candidates.where(improving))]
+        improving = np.flatnonzero(known.improved_by(cheap.energy, cheap.latency))
+        searched = improving[different_rows(candidates.take(improving))]
         self._every, self._places = candidates, searched
-        self._candidates = candidates.where(np.isin(np.arange(len(candidates)), searched))
+        self._candidates = candidates.take(searched)
         self._known = known
         self._options, self._effort = options, effort
         self._table = row_table(self._candidates, objective, options.workers)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import numpy as np
 import pytest
 
 from nestmap.search.spatial.all_mappings import SpatialCandidates, all_spatial_mappings
@@ -39,7 +40,7 @@ def test_of_all_spatial_mappings_those_with_a_mapping_stay() -> None:
             batches = exact(SearchTask(candidates.spatial(row)), None, ExactOptions())
             assert may_fit[row] or not any(map(len, batches)), (seed, row)
         left_out += may_fit.count(False)
-        kept = candidates.where(rows_that_may_fit(candidates))
+        kept = candidates.take(np.flatnonzero(rows_that_may_fit(candidates)))
         stays = [row for row, stay in enumerate(may_fit) if stay]
         assert [kept.mapping(i) for i in range(len(kept))] == [*map(candidates.mapping, stays)]
     assert left_out
