@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, final
 
 from nestmap.costmodel.evaluate_rows import is_compiled_before
-from nestmap.model import EvaluationBatch, NetworkProblem
+from nestmap.model import EvaluationBatch, NetworkProblem, Objective
 from nestmap.pipeline.cli.progress_line import ProgressLine
 from nestmap.pipeline.cli.work_clock import WorkClock
 from nestmap.pipeline.explore.size import ExplorationSize
-from nestmap.pipeline.format.numbers import count, engineering
+from nestmap.pipeline.format.numbers import count, cycles, energy, engineering, gap_text
 from nestmap.pipeline.render.text.plain_table import printable
+from nestmap.search.temporal.exact.walk import WalkState
 
 if TYPE_CHECKING:  # takes long to import
     from rich.console import Console
@@ -73,6 +75,50 @@ class ExplorationTally:
         self._searched = None
 
 
+# --- how far the exact search of a layer is ---
+
+
+@final
+@dataclass(slots=True)
+class _LayerWalk:
+    """The walk over the spatial mappings of a layer, ``began`` seconds after the exploration."""
+
+    layer: str | None
+    objective: Objective | None
+    began: float
+    texts: Sequence[str] = ()
+
+
+def _walk_texts(state: WalkState, seconds: float) -> Iterator[str]:
+    """Spatial mappings left, the best objective, how far it may be off, and the time left.
+
+    The search ends when all spatial mappings are searched, or all of its work is done.
+    """
+    yield f"{count(state.left)} spatial mappings left"
+    if state.objective is not None and state.best is not None:
+        yield f"best {_value_text(state.objective, *state.best)}"
+    if state.gap is not None:
+        yield f"gap {gap_text(state.gap)}"
+    if state.done and state.work:
+        yield _left_text(seconds * min(state.left / state.done, (1 - state.work) / state.work))
+
+
+def _value_text(objective: Objective, picojoules: float, cycles_: float) -> str:
+    match objective:
+        case Objective.ENERGY:
+            return energy(picojoules)
+        case Objective.LATENCY:
+            return f"{cycles(cycles_)} cycles"
+        case Objective.EDP:
+            return engineering(picojoules * cycles_ * 1e-12, "J x cycles")
+
+
+def _left_text(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02} left" if hours else f"{minutes}:{rest:02} left"
+
+
 # --- the progress bar of an exploration: how much is done, of how much, and how fast ---
 
 _LONGEST_NAME: Final = 16
@@ -94,6 +140,7 @@ class ExplorationBar:
         self._timed = 0
         self._timed_tries = 0
         self._recalled = 0
+        self._walk: _LayerWalk | None = None
 
     def __enter__(self) -> ExplorationBar:
         self._line.start()
@@ -137,10 +184,21 @@ class ExplorationBar:
         self._recalled += batch.statistics.evaluations
         self._show()
 
+    def walked(self, state: WalkState) -> None:
+        """Some more spatial mappings of a layer are searched."""
+        layer, elapsed, walk = self._tally.layer, self._clock.elapsed, self._walk
+        is_same = walk is not None and (walk.layer, walk.objective) == (layer, state.objective)
+        if walk is None or not is_same:
+            walk = self._walk = _LayerWalk(layer, state.objective, elapsed)
+        walk.texts = tuple(_walk_texts(state, elapsed - walk.began))
+        self._show()
+
     def _show(self) -> None:
         tally, size = self._tally, self._tally.size
         layers = f"{tally.layers}/{len(size.layers)} layers"
         text = [layers, self._mappings(), self._rate(), self._time_left()]
+        if self._walk is not None and self._walk.layer == tally.layer:
+            text = [layers, *self._walk.texts]
         self._line.update(
             ", ".join(filter(None, text)),
             description=printable(tally.layer or "")[:_LONGEST_NAME],
@@ -165,10 +223,7 @@ class ExplorationBar:
         left, rate = self._tally.left, self._clock.per_second(self._timed_tries)
         if left is None or rate is None:
             return ""
-        minutes, seconds = divmod(int(left / rate), 60)
-        hours, minutes = divmod(minutes, 60)
-        time = f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
-        return f"{time} left"
+        return _left_text(left / rate)
 
     def _summary(self) -> str:
         evaluated = ["no mappings" if self._recalled else "0 mappings"]

@@ -58,7 +58,7 @@ from nestmap.pipeline.stages import (
     minimal,
 )
 from nestmap.pipeline.stages.mapping.candidates import RankedCandidates
-from nestmap.pipeline.stages.mapping.observe import Observer, ObserveStage
+from nestmap.pipeline.stages.mapping.observe import Observer, ObserveStage, watch_for
 from nestmap.pipeline.stages.mapping.recall import LayerLedger, Ledger
 from nestmap.pipeline.stages.mapping.reduce import Costing
 from nestmap.pipeline.stages.mapping.temporal_search import Rank, TemporalSearch
@@ -237,7 +237,7 @@ def _walk(
     ledger: Ledger | None,
 ) -> Stage[MappingProblem, Iterator[EvaluationBatch]] | None:
     """All evaluations of an exhaustive search of a layer, and of its padded forms."""
-    walk = search.walk(lambda each: evaluation_stage(each, observers, ledger))
+    walk = search.walk(lambda each: evaluation_stage(each, observers, ledger), watch_for(observers))
     if walk is None:
         return None
     ranked: Stage[MappingProblem, RankedCandidates]

@@ -19,7 +19,7 @@ from nestmap.pipeline.stage_graph import Stage, each
 from nestmap.pipeline.stages.mapping.bounds import BoundedSearchStage
 from nestmap.pipeline.stages.mapping.candidates import RankCandidatesStage, RankedCandidates
 from nestmap.pipeline.stages.mapping.loma import LomaStage
-from nestmap.pipeline.stages.mapping.observe import Observer
+from nestmap.pipeline.stages.mapping.observe import Observer, watch_for
 from nestmap.pipeline.stages.mapping.recall import Ledger
 from nestmap.pipeline.stages.mapping.reduce import StreamOfOneStage, minimal
 from nestmap.pipeline.stages.mapping.spatial import SpatialMappingGeneratorStage
@@ -76,7 +76,7 @@ def core_search(
         plan.effective_search,
         CustomSpatialMappingGeneratorStage(candidates_stage(plan)),
     )
-    walk = search.walk(lambda each: evaluation_stage(each, observers, ledger))
+    walk = search.walk(lambda each: evaluation_stage(each, observers, ledger), watch_for(observers))
     if walk is not None:
         ranked = mappings >> RankCandidatesStage(objective=plan.objective)
         return ranked >> StreamOfOneStage[RankedCandidates]() >> walk >> minimal(plan.objective)

@@ -34,7 +34,7 @@ from nestmap.search.temporal.exact.effort import LABELS_OF_A_SEARCH, Effort
 from nestmap.search.temporal.exact.incumbents import Costs
 from nestmap.search.temporal.exact.rows import ROUNDING
 from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact
-from nestmap.search.temporal.exact.walk import LeastEnergy, Walk, least_energy_of
+from nestmap.search.temporal.exact.walk import LeastEnergy, Walk, Watch, least_energy_of
 
 LABELS = ExactOptions().labels
 
@@ -100,17 +100,19 @@ class ExactStage(TemporalSearch, Stage[SpatialProblem, Iterator[EvaluationBatch]
         del objective
         return copy_with(self, {"objective": None})
 
-    def walk(self, run: Callable[[TemporalSearch], Evaluated]) -> ExactWalkStage:
+    def walk(
+        self, run: Callable[[TemporalSearch], Evaluated], watch: Watch | None = None
+    ) -> ExactWalkStage:
         """The search of ranked spatial mappings.
 
         With a limit of time LOMA's orders under the usual spatial mappings come first, whatever
         time they take: so a short limit, or a busy machine, loses proofs rather than good mappings.
         """
         if self.time_limit is None:
-            return ExactWalkStage(self, run)
+            return ExactWalkStage(self, run, watch=watch)
         loma = LomaStage(mapping_type=self.mapping_type, workers=self.workers)
         every = UsualMappingsStage() >> each(run(loma)) >> FlattenStage[EvaluationBatch]()
-        return ExactWalkStage(self, run, every)
+        return ExactWalkStage(self, run, every, watch)
 
     @property
     def is_timed(self) -> bool:
@@ -136,15 +138,17 @@ class ExactWalkStage(Stage[Iterable[RankedCandidates], Iterator[EvaluationBatch]
     of the last batch, which has no rows, count the spatial mappings left out, and say how far a
     front may be off. There may be several rankings, those of padded forms of the layer. What
     ``begin`` finds comes first: with a limit of time, results that do not depend on it. ``run``
-    makes the stage that runs a search: records and recalls it, shows its progress.
+    makes the stage that runs a search: records and recalls it, shows its progress. ``watch`` is
+    told how far the walk is.
     """
 
     search: ExactStage
     run: Callable[[ExactStage], Evaluated]
     begin: Stage[MappingProblem, Iterator[EvaluationBatch]] | None = None
+    watch: Watch | None = None
 
     def __call__(self, forms: Iterable[RankedCandidates], /) -> Iterator[EvaluationBatch]:
-        walk, first = _LayerWalk(self.search, self.run), None
+        walk, first = self._walk(self.search), None
         optima = {} if self.search.objective is not None else self._optima()
         for candidates in forms:
             first = first or candidates[0]
@@ -162,7 +166,10 @@ class ExactWalkStage(Stage[Iterable[RankedCandidates], Iterator[EvaluationBatch]
 
     def _optima(self) -> dict[Objective, _LayerWalk]:
         """The searches for the ends of a front, and a point between them."""
-        return {x: _LayerWalk(self.search.minimizing(x), self.run) for x in Objective}
+        return {x: self._walk(self.search.minimizing(x)) for x in Objective}
+
+    def _walk(self, search: ExactStage) -> _LayerWalk:
+        return _LayerWalk(search, self.run, self.watch)
 
     def inner_stages(self) -> tuple[Stage[Never, object], ...]:
         """What comes first, and the search of each candidate."""
@@ -178,8 +185,10 @@ class _LayerWalk:
     that spatial mappings may have which are not proven.
     """
 
-    def __init__(self, search: ExactStage, run: Callable[[ExactStage], Evaluated]) -> None:
-        self.search, self._run = search, run
+    def __init__(
+        self, search: ExactStage, run: Callable[[ExactStage], Evaluated], watch: Watch | None
+    ) -> None:
+        self.search, self._run, self._watch = search, run, watch
         self.effort = Effort(search.layer_labels, search.time_limit)
         self.known = search.options.nothing_known(search.objective)
         self.bound, self.left = inf, list[Costs]()
@@ -253,7 +262,7 @@ class _LayerWalk:
                 searched += 1
                 found = self._search(self.search, first.problem(rank), start=True)
                 yield from _without(found, _PROOF)
-        walk = Walk(every, self.known, self.search.options, self.effort)
+        walk = Walk(every, self.known, self.search.options, self.effort, self._watch)
         for spatial, labels in walk.improving():
             search = copy_with(self.search, {"labels": labels})
             yield from _without(self._search(search, spatial, start=False), _PROOF)

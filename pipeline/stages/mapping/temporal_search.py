@@ -10,6 +10,7 @@ from typing import ClassVar, Self, TypeAlias
 from nestmap.model import EvaluationBatch, Frozen, Objective, SpatialProblem
 from nestmap.pipeline.stage_graph import Stage
 from nestmap.pipeline.stages.mapping.candidates import RankedCandidates
+from nestmap.search.temporal.exact.walk import Watch
 
 
 class Rank(StrEnum):
@@ -68,10 +69,13 @@ class TemporalSearch(Frozen, ABC, frozen=True):
         return None
 
     def walk(
-        self, run: Callable[[TemporalSearch], Evaluated]
+        self, run: Callable[[TemporalSearch], Evaluated], watch: Watch | None = None
     ) -> Stage[Iterable[RankedCandidates], Iterator[EvaluationBatch]] | None:
-        """The search of all spatial mappings of a layer together, if it is exhaustive."""
-        del run
+        """The search of all spatial mappings of a layer together, if it is exhaustive.
+
+        ``watch`` is told how far it is.
+        """
+        del run, watch
         return None
 
     @property

@@ -32,6 +32,7 @@ from nestmap.pipeline.explore.plan import SearchPlan, exploration_pipeline
 from nestmap.pipeline.sweep.explore_designs import ExploreDesigns
 from nestmap.pipeline.sweep.methods.design_explorer import DesignExplorer, Outcome, check_wanted
 from nestmap.pipeline.sweep.space.checked_space import CheckedSpace
+from nestmap.search.temporal.exact.walk import WalkState
 from nestmap.search.version import VERSION as SEARCH_VERSION
 
 if TYPE_CHECKING:
@@ -214,6 +215,10 @@ class _StopObserver:
 
     def observe(self, batch: EvaluationBatch) -> None:
         """One batch has been evaluated."""
+        check_wanted(self.stopped)
+
+    def walked(self, state: WalkState) -> None:
+        """Some more spatial mappings are searched."""
         check_wanted(self.stopped)
 
 

@@ -8,7 +8,7 @@ their mappings is better than the best one known, and the exact search goes thro
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import inf, isfinite
 from typing import NamedTuple, final
 
@@ -28,6 +28,7 @@ from nestmap.model import (
 )
 from nestmap.model.arrays import Flags, Ints
 from nestmap.model.base import copy_with
+from nestmap.model.evaluation.cost_bounds import gap_to
 from nestmap.search.parallel import map_in_order
 from nestmap.search.spatial.all_mappings import SpatialCandidates
 from nestmap.search.spatial.lower_bounds import lower_bounds_of
@@ -166,6 +167,26 @@ def least_energy_of(problems: Sequence[SpatialProblem], options: ExactOptions) -
     return LeastEnergy()
 
 
+class WalkState(NamedTuple):
+    """How far a walk is.
+
+    ``done`` rows of a stage are searched, ``left`` of all may still improve on the ``best`` mapping
+    (energy in pJ, latency in cycles) by up to ``gap``, a share of it; both are ``None`` without a
+    mapping, and for a front. ``work`` is the share of the effort that is spent.
+    """
+
+    objective: Objective | None
+    done: int
+    left: int
+    best: Costs | None
+    gap: float | None
+    work: float
+
+
+Watch = Callable[[WalkState], None]
+"""Is told how far a walk is."""
+
+
 @final
 class Walk:
     """The rows in the order of their bounds, and the best costs known.
@@ -188,6 +209,7 @@ class Walk:
         known: Incumbents,
         options: ExactOptions,
         effort: Effort,
+        watch: Watch | None = None,
     ) -> None:
         objective = known.objective
         cheap = candidates.bounds
@@ -197,6 +219,7 @@ class Walk:
         self._candidates = candidates.take(searched)
         self._known = known
         self._options, self._effort = options, effort
+        self._watch, self._whole, self._late = watch, effort.labels, list[int]()
         self._table = row_table(self._candidates, objective, options.workers)
         energy, latency = self._table.energy, self._table.latency
         self._bounds = known.value_of(energy, latency)
@@ -245,18 +268,18 @@ class Walk:
 
     def _stage(self) -> Iterator[tuple[int, int]]:
         """Searches all rows that are left; those on which a limit ends the search stay."""
-        left = list[int]()
+        self._late = list[int]()
         for row, costs, bound in self._in_rounds():
             better = self._known.with_costs(costs)
             improves = better.costs != self._known.costs
             self._known = better
             if bound < inf:
                 self._bounds[row] = max(bound, self._bounds[row])
-                left.append(row)
+                self._late.append(row)
             if improves:
                 self._improving.add(row)
                 yield int(self._places[row]), self._options.labels
-        rows = np.array(left, np.int64)
+        rows = np.array(self._late, np.int64)
         rows = rows[self._bounds[rows] < self._known.limit]
         self._order = rows[np.argsort(self._bounds[rows], kind="stable")]
 
@@ -276,6 +299,8 @@ class Walk:
                 self.labels += block.labels
                 count += 1
                 yield from block.found
+                if self._watch is not None:
+                    self._watch(self._state(first + count * BLOCK))
             if not count and not self._effort.is_spent:
                 return
             share = max(before - self._effort.labels, 1) / blocks
@@ -283,6 +308,17 @@ class Walk:
             first, blocks = first + count * BLOCK, min(2 * blocks, MOST_BLOCKS, most)
         for row in self._order[first:].tolist():
             yield Found(row, (), float(self._bounds[row]))
+
+    def _state(self, done: int) -> WalkState:
+        """How far the walk is after so many rows of the order."""
+        known, late = self._known, self._bounds[self._late]
+        ahead = self._bounds[self._order[done:]]
+        left = int(np.count_nonzero(ahead < known.limit) + np.count_nonzero(late < known.limit))
+        best = known.costs[0] if known.objective is not None and known.costs else None
+        least = min(known.limit, ahead.min(initial=inf), late.min(initial=inf))
+        gap = None if best is None else gap_to(float(least), known.limit)
+        work = 1 - max(0, self._effort.labels) / self._whole
+        return WalkState(known.objective, min(done, len(self._order)), left, best, gap, work)
 
     def _blocks(self, first: int, count: int) -> Iterator[Block]:
         """Up to so many blocks from a row on, until no row may improve any more."""

@@ -10,7 +10,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from nestmap.model import EvaluationBatch, NetworkProblem, Workload
+from nestmap.model import EvaluationBatch, NetworkProblem, Objective, Workload
 from nestmap.model.base import copy_with
 from nestmap.pipeline.cli import progress, stream_progress, work_clock
 from nestmap.pipeline.cli.progress import ExplorationBar, ExplorationTally
@@ -25,6 +25,7 @@ from nestmap.pipeline.frontend.read.mapping import read_mapping
 from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.multicore.api import stream
 from nestmap.pipeline.stages import ExactStage
+from nestmap.search.temporal.exact.walk import WalkState
 from tests.loma import LOMA_PLAN
 from tests.pipeline.cli.inputs import Inputs
 from tests.pipeline.multicore import streams
@@ -191,7 +192,39 @@ def test_the_exact_search_counts_layers_and_spatial_mappings(texts: list[str]) -
     drawn(REPEATED, terminal=True, plan=plan)
     assert any(x.startswith("first: 0/2 layers, spatial mapping 1, ") for x in texts)
     assert any(x.startswith("second: 1/2 layers, spatial mapping 2, ") for x in texts)
-    assert not any(" left" in x for x in texts)
+    walked = r"second: 1/2 layers, [\d,]+ spatial mappings left, best [\d,]+ cycles, gap \S+"
+    assert any(re.fullmatch(walked + r"(, 0:\d\d left)?", x) for x in texts)
+
+
+ENERGY, LATENCY, EDP = Objective
+
+
+@pytest.mark.parametrize(
+    ("state", "shown"),
+    [
+        (WalkState(Objective.ENERGY, 0, 64, (2e6, 1), 0.5, 0.0), "best 2.000 uJ, gap 50.0%"),
+        (WalkState(Objective.ENERGY, 32, 64, (2e6, 1), 0.5, 0.1), "best 2.000 uJ, gap 50.0%, 0:20"),
+        (
+            WalkState(Objective.LATENCY, 8, 64, (2, 7e3), 0.0, 0.8),
+            "best 7,000 cycles, gap optimal, 0:02",
+        ),
+        (
+            WalkState(Objective.EDP, 1, 64, (2e6, 1e3), 0.1, 0.0),
+            "best 2.000 mJ x cycles, gap 10.0%",
+        ),
+        (WalkState(None, 1, 64, None, None, 0.01), "10:40"),
+    ],
+)
+def test_a_walk_says_what_is_left(
+    state: WalkState, shown: str, clock: Clock, texts: list[str]
+) -> None:
+    with ExplorationBar(ExplorationSize(()), Console(file=StringIO())) as bar:
+        bar.start(REPEATED)
+        bar.walked(state)
+        clock.now += 10
+        bar.walked(state)
+    ends = f"{shown} left" if state.done and state.work else shown
+    assert texts[-1] == f": 0/0 layers, 64 spatial mappings left, {ends}"
 
 
 def test_rates_and_the_time_left_count_work_only(clock: Clock, texts: list[str]) -> None:

@@ -23,7 +23,13 @@ from nestmap.search.temporal.exact.objective_bound import goal_of
 from nestmap.search.temporal.exact.rows import bound_row
 from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact
 from nestmap.search.temporal.exact.space import is_too_large, origin_bound, prepare
-from nestmap.search.temporal.exact.walk import Walk, has_order, least_energy_of, row_table
+from nestmap.search.temporal.exact.walk import (
+    Walk,
+    WalkState,
+    has_order,
+    least_energy_of,
+    row_table,
+)
 from nestmap.search.temporal.ordering import pinned_orders
 from tests.search.temporal.exact.oracle import least
 from tests.search.temporal.exact.problems import Kind, seeded_problem
@@ -227,3 +233,32 @@ def costs_of(objective: Objective, value: float) -> Costs:
             return inf, value
         case Objective.EDP:
             return value, 1.0
+
+
+@pytest.mark.parametrize("objective", [*Objective, None])
+def test_a_walk_tells_how_far_it_is(
+    objective: Objective | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(walks, "BLOCK", 1)
+    options, left = ExactOptions(labels=20), list[int]()
+    for seed in range(SEEDS):
+        candidates = candidates_of(seeded_problem(Kind.PLAIN, seed, MOST_MAPPINGS).spatial.problem)
+        told, effort = list[WalkState](), Effort(1_000_000)
+        one = Walk(candidates, Incumbents(objective), options, effort, told.append)
+        if not list(one.rows()):
+            continue
+        assert told[-1].left == one.unproven
+        assert 0 < told[-1].work < 1
+        assert [x.work for x in told] == sorted(x.work for x in told)
+        assert all(max(x.done, x.left) <= len(candidates) for x in told)
+        left += [x.left for x in told]
+        if objective is None:
+            assert all(x.best is None and x.gap is None for x in told)
+            continue
+        found = [(np.array(x.best)[:, None], x.gap) for x in told if x.best is not None]
+        values = [objective.value_of(*best)[0] for best, _ in found]
+        assert values == sorted(values, reverse=True)
+        for value, (_, gap) in zip(values, found, strict=True):
+            assert gap is not None
+            assert value * (1 - gap) <= values[-1] * (1 + ROUNDING)
+    assert max(left) > 0
