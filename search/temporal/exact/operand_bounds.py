@@ -138,6 +138,10 @@ def operand_energies(
     energies = np.zeros((len(rows), 2))
     if x == OUT and problem.partial_bits[x, 0] < problem.element_bits[x, 0]:
         return energies  # moving a boundary above an ir loop may cost energy
+    most = problem.operands * (most_levels(problem) + 1)
+    for other in range(problem.operands):
+        if other != x:
+            problem.levels[other] = 0  # so that tables have this operand alone
     sizes = np.empty(problem.dimensions)
     for i in range(len(rows)):
         unrolled = unrollings[first[rows[i]] : first[rows[i] + 1]]
@@ -145,7 +149,7 @@ def operand_energies(
         problem.views = 1  # energy and capacity have only the fractional view
         temporal_sizes(problem, unrolled, sizes)
         lattice = _operand_lattice(problem, x, sizes)
-        if len(lattice.depth) * problem.operands * (most_levels(problem) + 1) <= MOST_CELLS:
+        if len(lattice.depth) * most <= MOST_CELLS:
             _least_of(problem, work, lattice, x, energies[i])
     return energies
 
