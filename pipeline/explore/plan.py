@@ -240,14 +240,19 @@ def _walk(
     walk = search.walk(lambda each: evaluation_stage(each, observers, ledger), watch_for(observers))
     if walk is None:
         return None
-    ranked: Stage[MappingProblem, RankedCandidates]
-    if isinstance(plan.spatial, SpatialMappingGeneratorStage):
-        ranked = _ranked_candidates(plan) >> RankCandidatesStage(objective=objective)
-    else:
-        ranked = AllSpatialMappingsStage(objective=objective)
+    ranked = ranked_stage(plan, objective)
     if plan.padding is None:
         return ranked >> StreamOfOneStage[RankedCandidates]() >> walk
     return plan.padding >> each(ranked) >> walk
+
+
+def ranked_stage(
+    plan: SearchPlan, objective: Objective | None
+) -> Stage[MappingProblem, RankedCandidates]:
+    """The spatial mappings that an exhaustive search tries: all, unless the plan limits them."""
+    if isinstance(plan.spatial, SpatialMappingGeneratorStage):
+        return _ranked_candidates(plan) >> RankCandidatesStage(objective=objective)
+    return AllSpatialMappingsStage(objective=objective)
 
 
 def layers_stage(plan: SearchPlan) -> Stage[NetworkProblem, Iterator[MappingProblem]]:

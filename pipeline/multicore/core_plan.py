@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Final
 
-from nestmap.model import EvaluationBatch, InputError
+from nestmap.model import EvaluationBatch, InputError, Objective
 from nestmap.model.mapping.problem import CoreProblem
 from nestmap.pipeline.explore.keys import search_options
 from nestmap.pipeline.explore.plan import (
@@ -13,25 +13,29 @@ from nestmap.pipeline.explore.plan import (
     candidates_stage,
     cost_function,
     evaluation_stage,
+    ranked_stage,
     temporal_stage,
 )
 from nestmap.pipeline.stage_graph import Stage, each
 from nestmap.pipeline.stages.mapping.bounds import BoundedSearchStage
-from nestmap.pipeline.stages.mapping.candidates import RankCandidatesStage, RankedCandidates
-from nestmap.pipeline.stages.mapping.loma import LomaStage
+from nestmap.pipeline.stages.mapping.candidates import RankedCandidates
+from nestmap.pipeline.stages.mapping.exact import ExactStage
 from nestmap.pipeline.stages.mapping.observe import Observer, watch_for
 from nestmap.pipeline.stages.mapping.recall import Ledger
 from nestmap.pipeline.stages.mapping.reduce import StreamOfOneStage, minimal
-from nestmap.pipeline.stages.mapping.spatial import SpatialMappingGeneratorStage
 from nestmap.pipeline.stages.mapping.temporal_search import Rank
 from nestmap.pipeline.stages.multicore.cost_ledger import CostLedger
-from nestmap.pipeline.stages.multicore.dataflows import CustomSpatialMappingGeneratorStage
+from nestmap.pipeline.stages.multicore.dataflows import (
+    CustomSpatialMappingGeneratorStage,
+    RankedDataflowsStage,
+)
 from nestmap.pipeline.stages.multicore.intra_core import CoreCostStage, CostProgress, KeyedCosts
 
-CORE_PLAN: Final = SearchPlan(
-    search=LomaStage(), spatial=SpatialMappingGeneratorStage(max_mappings=10), prune=True
-)
-"""The plan for computation nodes: they are small, so it can try more spatial mappings."""
+NODE_LABELS = 100_000
+"""Labels of all spatial mappings of a node: a tenth of a layer's, as there are many kinds."""
+
+CORE_PLAN: Final = SearchPlan(objective=Objective.EDP, search=ExactStage(layer_labels=NODE_LABELS))
+"""The plan for computation nodes: the optimum for energy and latency together, or close to it."""
 
 
 def core_cost_stage(
@@ -72,14 +76,12 @@ def core_search(
 
     It tries the core's dataflows if the core has any, else the spatial mappings of the plan.
     """
-    search, mappings = (
-        plan.effective_search,
-        CustomSpatialMappingGeneratorStage(candidates_stage(plan)),
-    )
+    search = plan.effective_search
     walk = search.walk(lambda each: evaluation_stage(each, observers, ledger), watch_for(observers))
     if walk is not None:
-        ranked = mappings >> RankCandidatesStage(objective=plan.objective)
+        ranked = RankedDataflowsStage(ranked_stage(plan, plan.objective), plan.objective)
         return ranked >> StreamOfOneStage[RankedCandidates]() >> walk >> minimal(plan.objective)
+    mappings = CustomSpatialMappingGeneratorStage(candidates_stage(plan))
     best = temporal_stage(plan, observers, ledger) >> minimal(plan.objective)
     if plan.prune:
         return mappings >> BoundedSearchStage(best, plan.objective)

@@ -88,13 +88,16 @@ class StreamOptions:
     lpf_limit: Annotated[
         int | None,
         Option(
-            help="Split the loops of a node into at most N factors. Every order of the factors is "
-            "tried, so a higher limit finds better mappings but takes several times as long.",
+            help="Map nodes by LOMA: split the loops of a node into at most N factors and try "
+            "every order of them. Default: the exact search.",
             metavar="N",
             minimum=1,
         ),
-    ] = 6
+    ] = None
     core_objective: Annotated[
-        ObjectiveName | str,
-        Option(help="Objective to minimize for each node on a core."),
-    ] = "latency"
+        ObjectiveName | str | None,
+        Option(
+            help="Objective to minimize for each node on a core. Default: that of the schedule, "
+            "or edp if there are several."
+        ),
+    ] = None

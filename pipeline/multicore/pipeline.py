@@ -40,7 +40,7 @@ def stream_pipeline(
     best = BestAllocationStage(AllocationObjective(job.plan.objective.value))
     return (
         splitting_stage(job.plan)
-        >> _costing(job.plan, connected)
+        >> _costing(job.plan, connected, job.workers)
         >> _allocation(job, connected)
         >> ScheduledSearchStage(best)
     )
@@ -74,9 +74,12 @@ def rebuild_problem(job: StreamJob, ledger: CostLedger) -> ScheduleProblem:
     return stage(job.problem)
 
 
-def _costing(plan: StreamPlan, ports: StreamPorts) -> Stage[SplitProblem, ScheduleProblem]:
+def _costing(
+    plan: StreamPlan, ports: StreamPorts, workers: int
+) -> Stage[SplitProblem, ScheduleProblem]:
     watcher = None if ports.progress is None else ports.progress.costed
-    costs = core_cost_stage(plan.core, costs=ports.ledger, watcher=watcher)
+    core = plan.core.with_options({"workers": workers})
+    costs = core_cost_stage(core, costs=ports.ledger, watcher=watcher)
     return IntraCoreMappingStage(costs=costs, options=plan.schedule, ledger=ports.ledger)
 
 

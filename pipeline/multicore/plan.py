@@ -9,16 +9,14 @@ from typing import Final
 from pydantic import ValidationError
 
 from nestmap.model import Frozen, InputError, Objective
-from nestmap.model.base import copy_with
 from nestmap.model.multicore.population import AllocationObjective
 from nestmap.model.multicore.schedule import CandidateRule, ScheduleOptions
 from nestmap.model.multicore.split_options import SplitOptions
-from nestmap.pipeline.explore.choices import member_by_name
-from nestmap.pipeline.explore.options import ObjectiveName
+from nestmap.pipeline.explore.choices import member_by_name, named
+from nestmap.pipeline.explore.options import ObjectiveName, SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.multicore.core_plan import CORE_PLAN
 from nestmap.pipeline.multicore.options import AllocationOptions, EngineName, StreamOptions
-from nestmap.pipeline.stages.mapping.loma import LomaStage
 from nestmap.search.multicore.allocation.cp_sat_search import ConstraintOptions
 from nestmap.search.multicore.allocation.genetic import GeneticOptions
 
@@ -89,7 +87,7 @@ def stream_plan(  # noqa: PLR0913 (every option by keyword)
     patience: int | None = DEFAULTS.allocation.patience,
     seed: int = DEFAULTS.allocation.seed,
     lpf_limit: int | None = DEFAULTS.lpf_limit,
-    core_objective: Objective | ObjectiveName = Objective.LATENCY,
+    core_objective: Objective | ObjectiveName | None = None,
 ) -> StreamPlan:
     """Makes a plan from options given by keyword.
 
@@ -119,9 +117,11 @@ def stream_plan(  # noqa: PLR0913 (every option by keyword)
 
 
 def _core_plan(options: StreamOptions) -> SearchPlan:
-    objective = member_by_name(Objective, options.core_objective, "core_objective")
-    search = LomaStage(lpf_limit=options.lpf_limit)
-    return copy_with(CORE_PLAN, {"objective": objective, "search": search})
+    asked = named(Objective, options.core_objective, "core_objective")
+    objectives = _mapped(_objectives(options.objectives))
+    objective = objectives[0] if len(objectives) == 1 else CORE_PLAN.objective
+    limit: SearchOptions = {} if options.lpf_limit is None else {"lpf_limit": options.lpf_limit}
+    return CORE_PLAN.with_options({"objective": asked or objective, **limit})
 
 
 def _genetic(
@@ -145,5 +145,9 @@ def _objectives(names: Sequence[str]) -> tuple[AllocationObjective, ...]:
 
 def _reported(objectives: Sequence[AllocationObjective]) -> Objective:
     """The objective that selects the reported schedule from a front."""
-    known = [x.value for x in objectives if x is not AllocationObjective.MEMORY]
-    return Objective(known[0]) if known else Objective.LATENCY
+    return next(iter(_mapped(objectives)), Objective.LATENCY)
+
+
+def _mapped(objectives: Sequence[AllocationObjective]) -> list[Objective]:
+    """The objectives that mappings on a core decide."""
+    return [Objective(x.value) for x in objectives if x is not AllocationObjective.MEMORY]

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import final
 
-from nestmap.model import Frozen, MappingProblem, SpatialProblem
+from nestmap.model import Frozen, MappingProblem, Objective, SpatialProblem
 from nestmap.model.mapping.problem import CoreProblem
 from nestmap.pipeline.stage_graph import Stage
+from nestmap.pipeline.stages.mapping.candidates import RankCandidatesStage, RankedCandidates
 from nestmap.pipeline.stages.mapping.spatial import SpatialMappingGeneratorStage
 from nestmap.search.multicore.core_costs.dataflows import dataflow_mappings, dividing_mappings
 
@@ -32,6 +33,26 @@ class CustomSpatialMappingGeneratorStage(Stage[CoreProblem, Iterator[SpatialProb
             return
         for mapping in dataflow_mappings(core):
             yield SpatialProblem(problem=core.problem, spatial_mapping=mapping)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RankedDataflowsStage(Stage[CoreProblem, RankedCandidates]):
+    """The same in ascending order of their lower bounds; ``usual`` ranks its own.
+
+    ``objective``: that of the bounds.
+    """
+
+    usual: Stage[MappingProblem, RankedCandidates]
+    objective: Objective
+
+    def __call__(self, core: CoreProblem, /) -> RankedCandidates:
+        if not core.dataflows:
+            return self.usual(core.problem)
+        flows = CustomSpatialMappingGeneratorStage() >> RankCandidatesStage(
+            objective=self.objective
+        )
+        return flows(core)
 
 
 class DividingSpatialMappingStage(

@@ -24,6 +24,7 @@ from nestmap.pipeline.multicore.api import (
     stream_problem,
 )
 from nestmap.pipeline.multicore.plan import Engine, StreamPlan, stream_plan
+from nestmap.pipeline.stages import ExactStage, LomaStage
 from nestmap.store import Parameter, RunKind, RunStatus, Store
 from nestmap.store.maintenance.check import check_store
 from tests.pipeline.multicore.streams import PLAN, Watched, convolutions, job, problem
@@ -207,6 +208,17 @@ def test_a_plan_is_what_was_said() -> None:
     assert (plan.genetic.individuals, plan.genetic.seed) == (7, 5)
     assert StreamPlan.model_validate_json(plan.model_dump_json()) == plan
     assert stream_plan(objectives=["memory"]).objective is Objective.LATENCY
+
+
+def test_nodes_are_mapped_by_the_exact_search_for_what_schedules_minimize() -> None:
+    plan = stream_plan()
+    assert plan.core == StreamPlan().core
+    assert isinstance(plan.core.search, ExactStage)
+    assert plan.core.objective is Objective.EDP
+    for name in ("latency", "energy"):
+        assert stream_plan(objectives=["memory", name]).core.objective is Objective(name)
+        assert stream_plan(core_objective=Objective(name)).core.objective is Objective(name)
+    assert stream_plan(lpf_limit=4).core.search == LomaStage(lpf_limit=4)
 
 
 @pytest.mark.parametrize(

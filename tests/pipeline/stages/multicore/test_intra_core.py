@@ -45,10 +45,10 @@ from nestmap.model.multicore.split_options import HintLoop, SplitOptions
 from nestmap.model.workload.access import InputAccess, VectorNest
 from nestmap.model.workload.builders import conv2d, linear, network
 from nestmap.pipeline.explore.api import explore, read_network
-from nestmap.pipeline.explore.plan import candidates_stage
+from nestmap.pipeline.explore.plan import best_stage, candidates_stage
 from nestmap.pipeline.explore.recorded_problem import recorded_problem
 from nestmap.pipeline.frontend.read.multicore import read_multicore
-from nestmap.pipeline.multicore.core_plan import core_cost_stage, core_search
+from nestmap.pipeline.multicore.core_plan import CORE_PLAN, core_cost_stage, core_search
 from nestmap.pipeline.stage_graph import stage
 from nestmap.pipeline.stages import (
     ExactStage,
@@ -260,6 +260,11 @@ def test_the_exact_search_proves_the_best_mapping_of_a_core(
         assert best.statistics.bounds.of(objective) == pytest.approx(least, rel=1e-9)
         loma = core_search(copy_with(LOMA_PLAN, {"objective": objective}))(problem)
         assert least <= loma.values(objective)[0]
+        everywhere = copy_with(CORE_PLAN, {"objective": objective})
+        every = core_search(everywhere)(problem).values(objective)[0]
+        assert every <= least
+        if not given:
+            assert every == best_stage(everywhere)(problem.problem).values(objective)[0]
 
 
 @final
