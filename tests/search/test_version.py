@@ -51,6 +51,14 @@ DIGESTS: Final[dict[int, tuple[str, ...]]] = {
         "92fc2f5aeb4da1ca",
         "82f64a003d49e64e",
     ),
+    8: (
+        "e3a44cea2a6d418f",
+        "4338d222f3ba65f1",
+        "f6b3f02e78ae66d3",
+        "451006e003b9bc7c",
+        "92fc2f5aeb4da1ca",
+        "82f64a003d49e64e",
+    ),
 }
 """What LOMA, SALSA, the spatial generator and, since 4, the exact search of each version find in
 the sample; since 2 with the bounds they report, since 5 with the labels of the exact search. Since

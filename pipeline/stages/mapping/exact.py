@@ -161,8 +161,7 @@ class ExactWalkStage(Stage[Iterable[RankedCandidates], Iterator[EvaluationBatch]
             found = walk.batches(candidates)
             yield from _without(found, _BOUNDS) if optima else found
         if optima and first is not None:
-            least = {objective.value: optimum.bound for objective, optimum in optima.items()}
-            yield _without_rows(first, walk.of_front(CostBounds.model_validate(least)))
+            yield _without_rows(first, walk.of_front({x.value: optima[x].bound for x in optima}))
 
     def _optima(self) -> dict[Objective, _LayerWalk]:
         """The searches for the ends of a front, and a point between them."""
@@ -211,13 +210,16 @@ class _LayerWalk:
                 self.left.append((bounds.energy, bounds.latency))
             yield batch
 
-    def of_front(self, bounds: CostBounds) -> SearchStatistics:
+    def of_front(self, optima: Mapping[str, float]) -> SearchStatistics:
         """How far points of the front may be off.
 
-        ``bounds`` are those of each objective alone. Bounds of energy and latency together may be
-        raised to them.
+        ``optima`` bounds each objective alone; bounds of energy and latency together may be raised
+        to them. They are infinite if no mapping fits.
         """
         gap = 1 - self.known.share
+        if inf in optima.values():
+            return SearchStatistics(front_gap=gap)
+        bounds = CostBounds.model_validate(optima)
         for energy, latency in self.left:
             least = max(energy, bounds.energy), max(latency, bounds.latency)
             gap = max(gap, min((gap_of(least, x) for x in self.known.costs), default=1.0))

@@ -523,13 +523,16 @@ class _Run:
         self._bound = min(self._bound, bound)
         self._unproven |= unproven
 
-    def _bounds(self) -> CostBounds:
-        """The bounds of the last batch: that of the objective is what has been shown."""
+    def _bounds(self) -> CostBounds | None:
+        """The bounds of the last batch: that of the objective is what has been shown.
+
+        There are none if no mapping fits: bounds of nothing would lower those of other candidates.
+        """
         bounds = lower_bounds(self._spatial)
         if self._objective is None:
             return bounds
         least = min(self._bound, self._known.limit)
         proven = max(least, bounds.of(self._objective))
         if proven == inf:
-            return bounds
+            return None
         return bounds.model_copy(update={self._objective.value: proven})
