@@ -22,9 +22,9 @@ from nestmap.pipeline.analysis.mapping.explanation import (
 from nestmap.pipeline.analysis.mapping.loop_nest import loop_nest
 from nestmap.pipeline.analysis.mapping.records import evaluated
 from nestmap.pipeline.analysis.mapping.traffic import port_traffic
-from nestmap.pipeline.analysis.mapping.what_if import what_ifs
+from nestmap.pipeline.analysis.mapping.what_if import unfixed_spatial_mappings, what_ifs
 from nestmap.pipeline.format.mappings import sizes_text
-from nestmap.pipeline.format.numbers import engineering
+from nestmap.pipeline.format.numbers import count, engineering
 from nestmap.pipeline.render.notebook.explanation import explanation_html
 from nestmap.pipeline.render.text.explanation_reasons import (
     advice,
@@ -46,6 +46,7 @@ from nestmap.pipeline.render.text.explanation_tables import (
 from nestmap.pipeline.render.text.gap import bound_sentence
 from nestmap.pipeline.render.text.network import padding_note
 from nestmap.pipeline.render.text.plain_table import Line, Tone, printable
+from nestmap.search.temporal.exact.equal_rows import count_equals
 
 WIDTH: Final = 100
 """The default width at which sentences wrap, in columns."""
@@ -72,7 +73,9 @@ class Explanation(Frozen, frozen=True):
     """The loop nest of a mapping, its costs, their causes, and possible improvements.
 
     Energies are in pJ, latencies in cycles, sizes in bits; ``cme`` is the explained evaluation.
-    ``bound`` is a lower bound of the objective for which it was chosen, if one is known.
+    ``bound`` is a lower bound of the objective for which it was chosen, if one is known. ``equals``
+    counts the other spatial mappings that cost the same under every order of loops, or differ in
+    the drain alone.
     """
 
     layer: str
@@ -88,6 +91,7 @@ class Explanation(Frozen, frozen=True):
     what_ifs: tuple[WhatIf, ...]
     cme: CostModelEvaluation
     bound: ObjectiveBound | None = None
+    equals: Count = 0
 
     def text(self, width: int = WIDTH) -> str:
         """The explanation as text; sentences wrap at ``width``."""
@@ -122,7 +126,9 @@ class Explanation(Frozen, frozen=True):
     def _heading(self) -> Iterable[str]:
         yield f"{printable(self.layer)} ({printable(self.operator)}): {self.nest.statement}"
         yield f"{sizes_text(self.sizes)}: {engineering(self.macs)} MACs"
-        yield f"on {printable(self.accelerator)}: {array_text(self.nest.parallel)}"
+        others = f"; {count(self.equals)} other spatial mapping{'s' * (self.equals > 1)} "
+        same = others + f"cost{'s' * (self.equals == 1)} the same" if self.equals else ""
+        yield f"on {printable(self.accelerator)}: {array_text(self.nest.parallel)}{same}"
 
 
 def explain(
@@ -156,6 +162,7 @@ def explain(
         what_ifs=what_ifs(spatial, cme, ports),
         cme=cme,
         bound=bound,
+        equals=count_equals(spatial, unfixed_spatial_mappings(spatial)),
     )
 
 

@@ -27,7 +27,7 @@ from nestmap.model.base import copy_with
 from nestmap.pipeline.analysis.mapping.explanation import Change, PortName, PortTraffic, WhatIf
 from nestmap.pipeline.analysis.mapping.records import Evaluated, evaluated
 from nestmap.search import best_of
-from nestmap.search.spatial.all_mappings import all_spatial_mappings
+from nestmap.search.spatial.all_mappings import SpatialCandidates, all_spatial_mappings
 from nestmap.search.temporal.exact.fitting_rows import first_different
 from nestmap.search.temporal.loma import feasible_orders
 from nestmap.search.temporal.pinned_order import allocate_order
@@ -56,10 +56,15 @@ def other_spatial_mappings(spatial: SpatialProblem, cme: CostModelEvaluation) ->
     yield from dict.fromkeys(answers)
 
 
-def _promising(spatial: SpatialProblem) -> Iterator[SpatialProblem]:
+def unfixed_spatial_mappings(spatial: SpatialProblem) -> SpatialCandidates:
+    """All spatial mappings of a layer, whatever the user fixed; hints hold."""
     problem = _unfixed(spatial.problem)
     # bounds of arrays that compute in memory are made one by one, and mixed mappings are many
-    every = all_spatial_mappings(problem, mixed=problem.accelerator.array.imc is None)
+    return all_spatial_mappings(problem, mixed=problem.accelerator.array.imc is None)
+
+
+def _promising(spatial: SpatialProblem) -> Iterator[SpatialProblem]:
+    every = unfixed_spatial_mappings(spatial)
     if not len(every):
         return
     bounds = every.bounds

@@ -31,10 +31,10 @@ from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.record import VIEWS, copy_record
 from nestmap.costmodel.reuse import IRRELEVANT
 from nestmap.costmodel.spatial import DIMENSION, put_unrollings, temporal_sizes
-from nestmap.model import Layer, MappingProblem
+from nestmap.model import Layer, MappingProblem, SpatialProblem
 from nestmap.model.arrays import Floats, Ints
 from nestmap.search.spatial.all_mappings import SpatialCandidates
-from nestmap.search.spatial.unrolling_table import array_energies
+from nestmap.search.spatial.unrolling_table import UnrollingTable, array_energies
 from nestmap.search.temporal.slot_candidates import EXACT, has_exact_tiles
 
 
@@ -60,6 +60,19 @@ def equal_rows(candidates: SpatialCandidates) -> Ints:
     rows = _Rows(*table, array_energies(problem, table), exchange)
     flat = flatten_problem(problem)
     return _representatives(copy_record(flat), copy_record(flat), rows)
+
+
+def count_equals(spatial: SpatialProblem, every: SpatialCandidates) -> int:
+    """How many other spatial mappings of a table are the same problem as this one.
+
+    Raises:
+        InputError: if the layer or the accelerator exceeds the capacity of a record.
+    """
+    own = UnrollingTable.of(every.problem, [spatial.spatial_mapping])
+    both = SpatialCandidates(every.problem, every.table.followed_by(own))
+    same = equal_rows(both)
+    equal: list[int] = np.flatnonzero(same == same[-1]).tolist()
+    return len({both.mapping(row) for row in equal}) - 1
 
 
 def exchanged_dimensions(problem: MappingProblem) -> list[int]:

@@ -224,3 +224,16 @@ def test_the_facade_has_it() -> None:
     assert nestmap.explain is explain
     assert nestmap.Explanation is Explanation
     assert Loop(dimension="K", size=2) in [loop for loop, _ in loops(["  for K in [0:2):"])]
+
+
+@few_examples
+@given(CASES)
+def test_equal_spatial_mappings_are_counted(case: Case) -> None:
+    _, found = explained(case)
+    first = " ".join(found.text(10_000).split("WHY")[0].split())
+    if found.equals == 1:
+        assert first.endswith("; 1 other spatial mapping costs the same")
+    else:
+        assert (f"; {found.equals} other spatial mappings cost the same" in first) is (
+            found.equals > 1
+        )

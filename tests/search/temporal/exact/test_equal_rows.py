@@ -22,7 +22,7 @@ from nestmap.model import (
 from nestmap.model.arrays import Floats
 from nestmap.model.base import copy_with
 from nestmap.search.spatial.all_mappings import all_spatial_mappings
-from nestmap.search.temporal.exact.equal_rows import equal_rows, exchanged_dimensions
+from nestmap.search.temporal.exact.equal_rows import count_equals, equal_rows, exchanged_dimensions
 from tests.bundled import problems
 from tests.costmodel.machines import machine, memory
 from tests.search.temporal.exact.oracle import all_mappings, count_mappings, feasible
@@ -130,3 +130,16 @@ def distinct_share(problem: MappingProblem) -> float:
     free = copy_with(problem, {"constraints": LayerConstraints()})
     same = equal_rows(all_spatial_mappings(free, mixed=True)).tolist()
     return len(set(same)) / len(same)
+
+
+@pytest.mark.parametrize("kind", [Kind.PLAIN, Kind.IMC])
+def test_equal_rows_are_counted(kind: Kind) -> None:
+    counts = list[int]()
+    for seed in range(SEEDS):
+        candidates = all_spatial_mappings(seeded_problem(kind, seed, 500).spatial.problem)
+        same = equal_rows(candidates)
+        for row in range(0, len(candidates), 5):
+            counts.append(count_equals(candidates.spatial(row), candidates))
+            assert counts[-1] == np.count_nonzero(same == same[row]) - 1
+    assert 0 in counts
+    assert max(counts) > 0
