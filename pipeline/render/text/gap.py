@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from nestmap.model import (
     CostModelEvaluation,
@@ -13,6 +14,11 @@ from nestmap.model import (
 )
 from nestmap.model.evaluation.cost_bounds import gap_to
 from nestmap.pipeline.format.numbers import count, cycles, energy, engineering, gap_text
+
+_MORE_WORK: Final = (
+    "Spatial mappings share the work of a layer: hints or unrollings in a mapping file leave fewer "
+    "of them, and more work for each."
+)
 
 
 def bound_sentence(bound: ObjectiveBound, cme: CostModelEvaluation) -> str:
@@ -30,11 +36,10 @@ def gap_note(evaluation: NetworkEvaluation) -> str:
     known = [gap for gap in gaps if gap is not None]
     if not known:
         return ""
-    optimal, most, said = known.count(0.0), max(known), list[str]()
-    if optimal:
-        said.append(f"{count(optimal)} of {count(len(gaps))} layers proven optimal")
+    optimal, most = known.count(0.0), max(known)
+    said = [f"{count(optimal)} of {count(len(gaps))} layers proven optimal"]
     if most:
-        others = "the others" if optimal else "each layer"
+        others = "the others" if optimal else "each"
         said.append(f"optimum of {others} at most {gap_text(most)} lower")
     if evaluation.gap and len(gaps) > 1:
         said.append(f"optimum of the network at most {gap_text(evaluation.gap)} lower")
@@ -42,11 +47,11 @@ def gap_note(evaluation: NetworkEvaluation) -> str:
         said.append(f"no bound known of {count(len(gaps) - len(known))}")
     unproven = sum(result.statistics.unproven for result in evaluation.layers)
     cut = sum(result.statistics.cut for result in evaluation.layers)
-    if cut:
-        said.append(f"{count(cut)} searches ended by the time limit")
-    if unproven > cut:
-        said.append(f"{count(unproven - cut)} searches ended by the limit of work")
-    return f"Lower bounds: {', '.join(said)}."
+    for number, limit in ((cut, "the time limit"), (unproven - cut, "the limit of work")):
+        if number:
+            said.append(f"{limit} left {count(number)} spatial mapping{'s' * (number > 1)}")
+    more = f" {_MORE_WORK}" if unproven > cut else ""
+    return f"Lower bounds: {', '.join(said)}.{more}"
 
 
 def front_gap_note(fronts: Sequence[LayerFront]) -> str:

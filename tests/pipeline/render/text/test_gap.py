@@ -71,9 +71,13 @@ def test_a_layer_says_its_bound_and_gap(objective: Objective, value: float, text
         ),
         (
             (CYCLES / 2, None),
-            "Lower bounds: optimum of each layer at most 50.0% lower, no bound known of 1.",
+            "Lower bounds: 0 of 2 layers proven optimal, optimum of each at most 50.0% lower, no "
+            "bound known of 1.",
         ),
-        ((CYCLES / 2,), "Lower bounds: optimum of each layer at most 50.0% lower."),
+        (
+            (CYCLES / 2,),
+            "Lower bounds: 0 of 1 layers proven optimal, optimum of each at most 50.0% lower.",
+        ),
     ],
 )
 def test_a_network_says_how_many_are_optimal(values: tuple[float | None, ...], text: str) -> None:
@@ -82,11 +86,12 @@ def test_a_network_says_how_many_are_optimal(values: tuple[float | None, ...], t
 
 def test_searches_that_a_limit_ended_are_said() -> None:
     by_work = gap_note(network(CYCLES / 2, unproven=2))
-    assert by_work.endswith(", 2 searches ended by the limit of work.")
+    assert ", the limit of work left 2 spatial mappings. " in by_work
+    assert by_work.endswith("in a mapping file leave fewer of them, and more work for each.")
     both = gap_note(network(CYCLES / 2, unproven=3, cut=1))
-    assert both.endswith(
-        ", 1 searches ended by the time limit, 2 searches ended by the limit of work."
-    )
+    assert ", the time limit left 1 spatial mapping, the limit of work left 2 spatial" in both
+    by_time = gap_note(network(CYCLES / 2, unproven=1, cut=1))
+    assert by_time.endswith(", the time limit left 1 spatial mapping.")
 
 
 @pytest.mark.parametrize("width", [60, 400])
