@@ -57,7 +57,7 @@ DIGESTS: Final[dict[int, tuple[str, ...]]] = {
         "f6b3f02e78ae66d3",
         "451006e003b9bc7c",
         "92fc2f5aeb4da1ca",
-        "82f64a003d49e64e",
+        "4bd4ae405e9acb03",
     ),
 }
 """What LOMA, SALSA, the spatial generator and, since 4, the exact search of each version find in

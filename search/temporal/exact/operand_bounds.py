@@ -2,7 +2,10 @@
 
 Data of an operand stays in place while ir loops run, so that no boundary of it is better off below
 an ir loop: the lattice of the relevant factors, with all ir loops innermost, has the least that the
-operand spends. The innermost loop decides which inputs the array rereads in each cycle.
+operand spends. The innermost loop decides for which operands: data that it indexes is reread by
+the array in each cycle, and memories that hold one word of it hand this on in each cycle too. So
+a row spends at least the sum over its operands for the best innermost loop, which tells rows apart
+whose innermost memories are small: no loop leaves both weights and sums in place.
 
 Many rows share what matters to one operand: it is computed once for all of them.
 """
@@ -31,8 +34,8 @@ from nestmap.search.temporal.exact.resources import energy_resource
 from nestmap.search.temporal.exact.space import MOST_CELLS
 from nestmap.search.temporal.slot_candidates import whole_tensor
 
-REREAD, KEPT = 0, 1
-"""Whether the array reads an input again in each cycle, or keeps it during the innermost loop."""
+RELEVANT_FIRST, IRRELEVANT_FIRST = 0, 1
+"""Whether the innermost loop is relevant to an operand, or leaves its data in place."""
 
 
 BLOCK = 64
@@ -131,7 +134,7 @@ def _find_equals(table: Floats, equals: Ints) -> None:
 def operand_energies(
     problem: FlatProblem, work: Work, unrollings: Ints, first: Ints, x: int, rows: Ints
 ) -> Floats:
-    """[i, REREAD or KEPT] the least energy (pJ) of one operand with each of these rows.
+    """[i, kind of innermost loop] the least energy (pJ) of one operand with each of these rows.
 
     Zero if a table would be too large. The records are scratch; ``problem`` describes the layer.
     """
@@ -196,10 +199,13 @@ def _least_of(problem: FlatProblem, work: Work, lattice: Lattice, x: int, energi
                 spent[level, p] = np.inf
     least = np.zeros(spent.shape)
     accumulate(lattice, spent, problem.levels[x], least)
-    has_kept = len(lattice.depth) > 1 and problem.relevance[x, lattice.factors[0, 0]] == IRRELEVANT
-    kept = 1 if has_kept and x != OUT and problem.holds_inputs == 1 else 0
-    energies[REREAD] = spent[0, 0] + least[1, 0]
-    energies[KEPT] = spent[0, kept] + least[1, 0]
+    may_stay = len(lattice.depth) > 1 and problem.relevance[x, lattice.factors[0, 0]] == IRRELEVANT
+    kept = 1 if may_stay and x != OUT and problem.holds_inputs == 1 else 0
+    energies[IRRELEVANT_FIRST] = spent[0, kept] + least[1, 0]
+    if may_stay:
+        spent[1 : problem.levels[x], 1] = np.inf  # no boundary is above the ir loops alone
+        accumulate(lattice, spent, problem.levels[x], least)
+    energies[RELEVANT_FIRST] = spent[0, 0] + least[1, 0]
 
 
 @kernel
@@ -216,13 +222,14 @@ def sum_bounds(
         temporal_sizes(problem, unrollings[first[row] : first[row + 1]], sizes)
         least, total, is_still = np.inf, 0.0, True
         for x in range(problem.operands):
-            total += energies[x, equals[x, row], KEPT]
+            total += energies[x, equals[x, row], IRRELEVANT_FIRST]
         for d in range(problem.dimensions):
             if sizes[d] > 1.0:
                 is_still, some = False, 0.0
                 for x in range(problem.operands):
-                    stays = x != OUT and problem.relevance[x, d] == IRRELEVANT
-                    some += energies[x, equals[x, row], KEPT if stays else REREAD]
+                    stays = problem.relevance[x, d] == IRRELEVANT
+                    kind = IRRELEVANT_FIRST if stays else RELEVANT_FIRST
+                    some += energies[x, equals[x, row], kind]
                 least = min(least, some)
         bounds[row] = total if is_still else least
     return bounds
