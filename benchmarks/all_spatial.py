@@ -7,7 +7,7 @@ run. Prints a row for each accelerator, network and objective.
 
 from __future__ import annotations
 
-import sys
+from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from time import process_time
@@ -38,16 +38,17 @@ class Search:
 
 def main() -> None:
     """Prints the table."""
-    words = sys.argv[1:]
-    chosen = [words[n + 1] for n, word in enumerate(words) if word == "--network"]
-    machines = [x for x in words if not x.startswith("-") and x not in chosen]
+    parser = ArgumentParser(description=__doc__)
+    parser.add_argument("accelerator", nargs="*", default=accelerator_names())
+    parser.add_argument("--network", action="append")
+    asked = parser.parse_args()
     print(
         "| accelerator | network | objective | layers | proven | CPU s | slowest layer "
         "| largest gap |"
     )
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
-    for machine in machines or accelerator_names():
-        for network in chosen or NETWORKS:
+    for machine in asked.accelerator:
+        for network in asked.network or NETWORKS:
             layers = distinct_layers([network])
             for objective in Objective:
                 print(row(machine, network, objective, layers), flush=True)
