@@ -41,6 +41,9 @@ LABELS = ExactOptions().labels
 LAYER_LABELS = 1_000_000
 """Labels of all spatial mappings of a layer: five to twenty seconds on one core of 2026."""
 
+LAST_PART = 4
+"""The part of these that the most promising of those that are left then may take in addition."""
+
 NO_TIME = 1e-9
 """Seconds (s) in which a search evaluates what it begins with, and nothing else."""
 
@@ -268,6 +271,9 @@ class _LayerWalk:
         for spatial, labels in walk.improving():
             search = copy_with(self.search, {"labels": labels})
             yield from _without(self._search(search, spatial, start=False), _PROOF)
+        self.effort.labels = max(self.effort.labels, self.search.layer_labels // LAST_PART)
+        found = walk.finish(lambda spatial: self._search(self.search, spatial, start=True))
+        yield from _without(found, _PROOF)
         self.left += walk.left
         counted = SearchStatistics(
             pruned=max(0, walk.pruned - searched),

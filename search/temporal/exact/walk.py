@@ -19,6 +19,7 @@ from nestmap.costmodel.flatten import flatten_problem
 from nestmap.costmodel.kernel.record import copy_record, new_record
 from nestmap.costmodel.kernel.work import Work
 from nestmap.model import (
+    EvaluationBatch,
     LayerConstraints,
     MappingProblem,
     MappingType,
@@ -69,6 +70,10 @@ COMPARED_LIMITS = (1.5, 4.0)
 
 A row whose optimum is far above its bound takes long, unless the limit is low.
 """
+
+
+MOST_FINISHED = 40
+"""Rows that are left after the last stage, and searched as rows are that are searched alone."""
 
 
 class Block(NamedTuple):
@@ -265,6 +270,29 @@ class Walk:
         for share in STAGES:
             self._options = copy_with(usual, {"labels": max(1, int(usual.labels * share))})
             yield from self._stage()
+
+    def finish(
+        self, search: Callable[[SpatialProblem], Iterator[EvaluationBatch]]
+    ) -> Iterator[EvaluationBatch]:
+        """Searches the most promising rows that are left, as long as effort is left.
+
+        Otherwise a search over fewer spatial mappings, which has more work for each, might find
+        more. What ``search`` shows of a row counts.
+        """
+        for row in self._order[:MOST_FINISHED].tolist():
+            if self._effort.is_spent or self._bounds[row] >= self._known.limit:
+                break
+            unproven, bound = 0, float(self._bounds[row])
+            for batch in search(self._candidates.spatial(row)):
+                self._known = self._known.with_batch(batch)
+                unproven += batch.statistics.unproven
+                shown, objective = batch.statistics.bounds, self._known.objective
+                if shown is not None and objective is not None:
+                    bound = max(bound, shown.of(objective))
+                yield batch
+            self._improving.add(row)
+            self._bounds[row] = bound if unproven else inf
+        self._order = self._order[self._bounds[self._order] < self._known.limit]
 
     def _stage(self) -> Iterator[tuple[int, int]]:
         """Searches all rows that are left; those on which a limit ends the search stay."""

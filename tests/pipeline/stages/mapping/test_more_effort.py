@@ -76,6 +76,17 @@ def test_more_is_never_worse(problem: MappingProblem, objective: Objective) -> N
     assert found == sorted(found, reverse=True)
 
 
+def test_all_spatial_mappings_share_their_work_and_are_not_worse_than_a_few() -> None:
+    """A 1x1 convolution of MobileNetV2, whose search over all ends at its limit."""
+    conv = nestmap.conv2d("conv", (1, 16, 112, 112), (96, 16, 1, 1))
+    problem = MappingProblem(layer=conv, accelerator=read_accelerator("tpu_like"))
+    few = SearchOptions(objective=Objective.LATENCY, workers=1, spatial_mappings=40, mixed=True)
+    every = SearchPlan.of(changed(few, spatial_mappings="all", mixed=None))
+    best = best_stage(every)(problem)
+    assert best.statistics.unproven > 0
+    assert best.latency2[0] <= least(problem, few)
+
+
 def test_more_factors_never_take_more_cycles() -> None:
     """Those of the reference do here: see tests/properties/test_lpf_limit.py."""
     problem = MappingProblem(
