@@ -149,7 +149,7 @@ def test_schedules_of_several_cores_are_those_that_the_page_explains(
     }
     cycles = {name: error(chip.cycles, model.cycles) for name, (chip, model) in pairs.items()}
     memory = {name: error(chip.kilobytes, model.kilobytes) for name, (chip, model) in pairs.items()}
-    assert cycles == {"DepFiN": "-20%", "DIANA": "-15%"}
+    assert cycles == {"DepFiN": "-20%", "DIANA": "-16%"}
     assert memory == {"DepFiN": "+18%", "DIANA": "-6%"}
 
 
@@ -187,4 +187,4 @@ def test_the_analog_core_of_diana_is_as_fast_as_its_weights_come(tmp_path: Path)
     core.write_text(text.replace("_max: 8192", "_max: 294912"), encoding="utf-8")
     found = several_cores.modelled_chip(folder, several_cores.MEASURED["DIANA"])
     assert found.bound[0] == "digital"
-    assert found.fused.cycles == pytest.approx(0.49e6, rel=0.01)
+    assert found.fused.cycles == pytest.approx(0.485e6, rel=0.01)
