@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from pydantic import ValidationError, model_validator
 
@@ -240,19 +240,22 @@ def _walk(
     walk = search.walk(lambda each: evaluation_stage(each, observers, ledger), watch_for(observers))
     if walk is None:
         return None
-    ranked = ranked_stage(plan, objective)
-    if plan.padding is None:
-        return ranked >> StreamOfOneStage[RankedCandidates]() >> walk
-    return plan.padding >> each(ranked) >> walk
+    return ranked_stage(plan, objective) >> walk
 
 
 def ranked_stage(
     plan: SearchPlan, objective: Objective | None
-) -> Stage[MappingProblem, RankedCandidates]:
-    """The spatial mappings that an exhaustive search tries: all, unless the plan limits them."""
+) -> Stage[MappingProblem, Iterable[RankedCandidates]]:
+    """The spatial mappings that an exhaustive search tries: all, unless the plan limits them.
+
+    Those of each padded form of the layer, if the plan pads layers.
+    """
+    ranked: Stage[MappingProblem, RankedCandidates] = AllSpatialMappingsStage(objective=objective)
     if isinstance(plan.spatial, SpatialMappingGeneratorStage):
-        return _ranked_candidates(plan) >> RankCandidatesStage(objective=objective)
-    return AllSpatialMappingsStage(objective=objective)
+        ranked = _ranked_candidates(plan) >> RankCandidatesStage(objective=objective)
+    if plan.padding is None:
+        return ranked >> StreamOfOneStage[RankedCandidates]()
+    return plan.padding >> each(ranked)
 
 
 def layers_stage(plan: SearchPlan) -> Stage[NetworkProblem, Iterator[MappingProblem]]:

@@ -18,11 +18,10 @@ from nestmap.pipeline.explore.plan import (
 )
 from nestmap.pipeline.stage_graph import Stage, each
 from nestmap.pipeline.stages.mapping.bounds import BoundedSearchStage
-from nestmap.pipeline.stages.mapping.candidates import RankedCandidates
 from nestmap.pipeline.stages.mapping.exact import ExactStage
 from nestmap.pipeline.stages.mapping.observe import Observer, watch_for
 from nestmap.pipeline.stages.mapping.recall import Ledger
-from nestmap.pipeline.stages.mapping.reduce import StreamOfOneStage, minimal
+from nestmap.pipeline.stages.mapping.reduce import minimal
 from nestmap.pipeline.stages.mapping.temporal_search import Rank
 from nestmap.pipeline.stages.multicore.cost_ledger import CostLedger
 from nestmap.pipeline.stages.multicore.dataflows import (
@@ -80,7 +79,7 @@ def core_search(
     walk = search.walk(lambda each: evaluation_stage(each, observers, ledger), watch_for(observers))
     if walk is not None:
         ranked = RankedDataflowsStage(ranked_stage(plan, plan.objective), plan.objective)
-        return ranked >> StreamOfOneStage[RankedCandidates]() >> walk >> minimal(plan.objective)
+        return ranked >> walk >> minimal(plan.objective)
     mappings = CustomSpatialMappingGeneratorStage(candidates_stage(plan))
     best = temporal_stage(plan, observers, ledger) >> minimal(plan.objective)
     if plan.prune:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import final
 
@@ -37,22 +37,21 @@ class CustomSpatialMappingGeneratorStage(Stage[CoreProblem, Iterator[SpatialProb
 
 @final
 @dataclass(frozen=True, slots=True)
-class RankedDataflowsStage(Stage[CoreProblem, RankedCandidates]):
+class RankedDataflowsStage(Stage[CoreProblem, Iterator[RankedCandidates]]):
     """The same in ascending order of their lower bounds; ``usual`` ranks its own.
 
     ``objective``: that of the bounds.
     """
 
-    usual: Stage[MappingProblem, RankedCandidates]
+    usual: Stage[MappingProblem, Iterable[RankedCandidates]]
     objective: Objective
 
-    def __call__(self, core: CoreProblem, /) -> RankedCandidates:
+    def __call__(self, core: CoreProblem, /) -> Iterator[RankedCandidates]:
         if not core.dataflows:
-            return self.usual(core.problem)
-        flows = CustomSpatialMappingGeneratorStage() >> RankCandidatesStage(
-            objective=self.objective
-        )
-        return flows(core)
+            yield from self.usual(core.problem)
+            return
+        flows = CustomSpatialMappingGeneratorStage()(core)
+        yield RankCandidatesStage(objective=self.objective)(flows)
 
 
 class DividingSpatialMappingStage(

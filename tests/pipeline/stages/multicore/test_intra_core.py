@@ -53,6 +53,7 @@ from nestmap.pipeline.stage_graph import stage
 from nestmap.pipeline.stages import (
     ExactStage,
     GenerateCNWorkloadHybridStage,
+    PaddingStage,
     SearchUnusedMemoryStage,
 )
 from nestmap.pipeline.stages.mapping.temporal_search import Rank
@@ -263,8 +264,12 @@ def test_the_exact_search_proves_the_best_mapping_of_a_core(
         everywhere = copy_with(CORE_PLAN, {"objective": objective})
         every = core_search(everywhere)(problem).values(objective)[0]
         assert every <= least
-        if not given:
-            assert every == best_stage(everywhere)(problem.problem).values(objective)[0]
+        if given:
+            continue
+        for padding in (None, PaddingStage(percent=100)):
+            padded = copy_with(everywhere, {"padding": padding})
+            alone = best_stage(padded)(problem.problem).values(objective)[0]
+            assert core_search(padded)(problem).values(objective)[0] == alone <= every
 
 
 @final
