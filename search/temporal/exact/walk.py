@@ -344,7 +344,7 @@ class Walk:
         left = int(np.count_nonzero(ahead < known.limit) + np.count_nonzero(late < known.limit))
         best = known.costs[0] if known.objective is not None and known.costs else None
         least = min(known.limit, ahead.min(initial=inf), late.min(initial=inf))
-        gap = None if best is None else gap_to(float(least), known.limit)
+        gap = None if best is None else gap_to(float(least), known.limit / known.share)
         work = 1 - max(0, self._effort.labels) / self._whole
         return WalkState(known.objective, min(done, len(self._order)), left, best, gap, work)
 

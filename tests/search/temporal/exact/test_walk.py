@@ -262,3 +262,16 @@ def test_a_walk_tells_how_far_it_is(
             assert gap is not None
             assert value * (1 - gap) <= values[-1] * (1 + ROUNDING)
     assert max(left) > 0
+
+
+def test_the_gap_of_a_walk_is_that_to_the_best_mapping() -> None:
+    candidates, told = (
+        candidates_of(seeded_problem(Kind.PLAIN, 1, 2000).spatial.problem),
+        list[WalkState](),
+    )
+    options = ExactOptions(gap=30)
+    known = options.nothing_known(Objective.LATENCY)
+    one = Walk(candidates, known, options, Effort(ENOUGH), told.append)
+    assert list(one.rows())
+    assert one.unproven == 0
+    assert told[-1].gap == pytest.approx(0.3)  # all that is proven
