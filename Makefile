@@ -52,7 +52,7 @@ bench: $(READY)  ## what benchmarks/NOTES.md reports
 	$(PYTHON) -m benchmarks.recording
 	$(PYTHON) -m benchmarks.sweep_strategies
 	$(PYTHON) -m benchmarks.sweep_store
-	$(PYTHON) -m benchmarks.busy_ports
+	$(PYTHON) -m benchmarks.counting
 	$(PYTHON) -m benchmarks.store_queries
 	$(PYTHON) -m benchmarks.explorer
 

@@ -8,7 +8,7 @@ from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.skipping import share_of_periods
-from nestmap.costmodel.transfers import link_of
+from nestmap.costmodel.transfers import link_of, sum_periods
 
 
 @kernel
@@ -17,15 +17,19 @@ def moving_cycles(problem: FlatProblem, work: Work, transfer: int) -> float:
 
     Formula: docs/cost-model.md#busy-ports
 
-    Reads: slides, times, needed, fresh_needed, cycles.
-    Fills: nothing.
+    Reads: loops, dimension, factor, stationary_cut, cycles, slides, moved, run, psum_above,
+    times, needed, fresh_needed.
+    Fills: extent, tile, period, last, full, edge.
     """
     x, link = problem.transfer_operand[transfer], link_of(problem, transfer)
     times, slides = work.times[problem.views - 1, transfer], work.slides[x, link]
     if times == 0:
         return 0.0
     cycles = work.needed[transfer] * (times - slides)
-    if slides > 0:
+    if problem.counts_clipped == 1:
+        width = float(problem.port_max[problem.transfer_port[transfer]])
+        cycles = sum_periods(problem, work, transfer, 1, width)
+    elif slides > 0:
         cycles += work.fresh_needed[transfer] * slides
     return float(cycles * share_of_periods(problem, work, x, link))
 
@@ -36,8 +40,9 @@ def busy_cycles(problem: FlatProblem, work: Work, port: int) -> float:
 
     Formula: docs/cost-model.md#busy-ports
 
-    Reads: slides, times, needed, fresh_needed, cycles.
-    Fills: nothing.
+    Reads: loops, dimension, factor, stationary_cut, cycles, slides, moved, run, psum_above,
+    times, needed, fresh_needed.
+    Fills: extent, tile, period, last, full, edge.
     """
     busy = 0.0
     for t in range(problem.first_transfer[port], problem.first_transfer[port + 1]):
@@ -67,8 +72,9 @@ def wait_for_ports(problem: FlatProblem, work: Work, stall: float, others: float
 
     Formula: docs/cost-model.md#busy-ports
 
-    Reads: slides, times, needed, fresh_needed, cycles, port_stall.
-    Fills: port_wait.
+    Reads: loops, dimension, factor, stationary_cut, cycles, slides, moved, run, psum_above,
+    times, needed, fresh_needed, port_stall.
+    Fills: extent, tile, period, last, full, edge, port_wait.
     """
     worst = stall
     for port in range(problem.ports):

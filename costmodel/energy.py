@@ -8,6 +8,7 @@ from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.kernel.axes import FRACTIONAL
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.work import Work
+from nestmap.costmodel.transfers import sum_periods
 from nestmap.costmodel.zeros import share_of_accesses
 
 
@@ -19,8 +20,9 @@ def count_accesses(problem: FlatProblem, work: Work) -> None:
 
     Formula: docs/cost-model.md#word-accesses, docs/cost-model.md#gated-operations
 
-    Reads: slides, bits, fresh_bits, times, dimension, factor, stationary_cut.
-    Fills: accesses, extent.
+    Reads: slides, moved, run, psum_above, bits, fresh_bits, times, loops, dimension, factor,
+    stationary_cut.
+    Fills: accesses, extent, tile, period, last, full, edge.
     """
     for x in range(problem.operands):
         for link in range(problem.levels[x]):
@@ -31,12 +33,18 @@ def count_accesses(problem: FlatProblem, work: Work) -> None:
                 port, level = problem.transfer_port[t], problem.transfer_level[t]
                 narrow, wide = problem.port_min[port], problem.port_max[port]
                 slides, units = work.slides[x, link], problem.units[FRACTIONAL, x, level]
-                # from left to right: the order decides how 6.999... is truncated
-                words = np.ceil(work.bits[FRACTIONAL, t] / narrow) * (narrow / wide)
-                words = words * (work.times[FRACTIONAL, t] - slides) * units
+                whole, fresh = np.ceil(work.bits[FRACTIONAL, t] / narrow), 0.0
                 if slides > 0:
-                    fresh = np.ceil(work.fresh_bits[FRACTIONAL, t] / narrow) * (narrow / wide)
-                    words += fresh * slides * units
+                    fresh = np.ceil(work.fresh_bits[FRACTIONAL, t] / narrow)
+                times = work.times[FRACTIONAL, t] - slides
+                if problem.counts_clipped == 1:
+                    words = sum_periods(problem, work, t, 0, float(narrow)) * narrow / wide
+                elif problem.counts_exactly == 1:
+                    words = (whole * times + fresh * slides) * units * narrow / wide
+                else:
+                    # from left to right: the order decides how 6.999... is truncated
+                    words = whole * (narrow / wide) * times * units
+                    words += fresh * (narrow / wide) * slides * units
                 work.accesses[t] = np.trunc(words * share)
 
 

@@ -41,6 +41,8 @@ class FlatProblem:
     holds_inputs: int  # 1 if the array reuses an input word while it does not change
     free_first_sum: int  # 1 if sums begin without a read of zeros
     strict_ports: int  # 1 if latency is at least what each port is busy
+    counts_exactly: int  # 1 if tiles end where their loops do, 0 if they are averages
+    counts_clipped: int  # 1 if some tile does before it is full
     relevance: Annotated[Ints, (OPERANDS, DIMENSIONS)]  # [x, d] Relevance
     # [x, d] 1 if all iterations have to lie at or below the innermost memory
     held: Annotated[Ints, (OPERANDS, DIMENSIONS)]
@@ -62,6 +64,8 @@ class FlatProblem:
     index: Annotated[Ints, (OPERANDS * DIMENSIONS,)]
     first_index: Annotated[Ints, (OPERANDS + 1,)]  # [x + 1] where those of an operand begin
     loop_size: Annotated[Floats, (DIMENSIONS,)]  # [d] iterations of the whole loop
+    most_extent: Annotated[Floats, (DIMENSIONS,)]  # [d] those of the largest tile; or infinite
+    least_overlap: float  # 0 if short windows are exact, else minus infinity
     memory: Annotated[Ints, (OPERANDS, LEVELS)]  # [x, l] memory of a level (-1 at level 0)
     memory_size: Annotated[Floats, (MEMORIES,)]  # [m] bits
     slots: Annotated[Ints, (MEMORIES,)]  # [m] operands of the layer that it holds

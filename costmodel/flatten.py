@@ -17,7 +17,7 @@ from nestmap.costmodel.mac_energy import computation_energy
 from nestmap.costmodel.ports import Transfer, link_ends, link_sharing, port_transfers
 from nestmap.costmodel.spatial import put_unrollings, unrollings_of
 from nestmap.costmodel.zeros import gating_densities, least_shares, skipping_densities, stored_bits
-from nestmap.model import Layer, MappingProblem, Relevance, SpatialProblem
+from nestmap.model import Counting, Layer, MappingProblem, Relevance, SpatialProblem
 from nestmap.model.arrays import Ints
 from nestmap.model.dims import ArrayDimension, LayerOperand
 
@@ -83,7 +83,11 @@ def _flatten_problem(same: _Identity[MappingProblem]) -> FlatProblem:
     flat.cycles_per_operation = array.operation_cycles
     flat.holds_inputs = int(array.holds_inputs)
     flat.free_first_sum = int(problem.accelerator.free_first_sum)
-    flat.strict_ports = int(problem.accelerator.strict_ports)
+    is_exact = problem.accelerator.counting is Counting.EXACT
+    flat.counts_exactly = int(is_exact)
+    flat.strict_ports = int(is_exact or problem.accelerator.strict_ports)
+    flat.most_extent[:] = flat.loop_size if is_exact else inf
+    flat.least_overlap = 0.0 if is_exact else -inf
     steps = ceil(problem.layer.macs / array.units) * array.operation_cycles
     executed = prod(skipping_densities(problem))
     flat.ideal_cycles = ceil(steps) if executed == 1.0 else max(1, floor(steps * executed))

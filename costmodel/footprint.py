@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from nestmap.costmodel.flat_problem import FlatProblem
-from nestmap.costmodel.kernel.axes import OUT
+from nestmap.costmodel.kernel.axes import FRACTIONAL, OUT
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.reuse import IRRELEVANT, PARTIALLY_RELEVANT, RELEVANT
@@ -40,7 +40,8 @@ def tile_elements(problem: FlatProblem, work: Work, x: int) -> float:
     """
     count = 1.0
     for i in range(problem.first_r[x], problem.first_r[x + 1]):
-        count *= work.extent[problem.r_dimension[i]]
+        d = problem.r_dimension[i]
+        count *= min(work.extent[d], problem.most_extent[d])
     for index in range(problem.first_pr[x], problem.first_pr[x + 1]):
         count *= axis_elements(problem, work, index)
     return float(count)
@@ -52,11 +53,27 @@ def axis_elements(problem: FlatProblem, work: Work, index: int) -> float:
 
     Formula: docs/cost-model.md#values-of-an-affine-index
     """
+    a, b = problem.pr_dimensions[index, 0], problem.pr_dimensions[index, 1]
+    return axis_values(
+        problem,
+        index,
+        float(min(work.extent[a], problem.most_extent[a])),
+        float(min(work.extent[b], problem.most_extent[b])),
+    )
+
+
+@kernel
+def axis_values(problem: FlatProblem, index: int, a: float, b: float) -> float:
+    """Elements along a pr index for so many iterations of its two dimensions.
+
+    Formula: docs/cost-model.md#values-of-an-affine-index
+    """
     values = distinct_values(
-        float(np.floor(work.extent[problem.pr_dimensions[index, 0]])),
-        float(np.floor(work.extent[problem.pr_dimensions[index, 1]])),
+        float(np.floor(a)),
+        float(np.floor(b)),
         problem.pr_steps[index, 0],
         problem.pr_steps[index, 1],
+        problem.least_overlap,
     )
     return float(min(values, problem.pr_length[index]))
 
@@ -92,6 +109,9 @@ def count_elements(problem: FlatProblem, work: Work) -> None:
     for view in range(problem.views):
         for x in range(problem.operands):
             reset_tile(problem, work)
+            if problem.counts_clipped == 1:
+                _count_full_tiles(problem, work, x)
+                continue
             done, product = 0, 1.0
             for level in range(problem.levels[x] + 1):
                 tile = 1.0
@@ -107,6 +127,19 @@ def count_elements(problem: FlatProblem, work: Work) -> None:
                         tile *= _growth(problem, work, x, dimension, factor)
                 product *= tile
                 _keep_tile(problem, work, view, x, level, product)
+
+
+@kernel
+def _count_full_tiles(problem: FlatProblem, work: Work, x: int) -> None:
+    """The same where all extents are whole, so that no order of products matters."""
+    done = 0
+    for level in range(problem.levels[x] + 1):
+        for n in range(done, work.stationary_cut[x, level]):
+            work.extent[work.dimension[n]] *= work.factor[n]
+        done = max(done, work.stationary_cut[x, level])
+        if level > 0:
+            add_unrollings(problem, work, FRACTIONAL, x, level)
+        _keep_tile(problem, work, FRACTIONAL, x, level, tile_elements(problem, work, x))
 
 
 @kernel

@@ -8,6 +8,7 @@ from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.kernel.axes import FRACTIONAL, OUT, RD_LOW, WR_LOW
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.work import Work
+from nestmap.costmodel.periods import End, sum_elements
 from nestmap.costmodel.skipping import share_of_periods
 from nestmap.costmodel.transfers import link_of
 from nestmap.costmodel.zeros import share_of_accesses
@@ -32,8 +33,8 @@ def handed_on_bits(problem: FlatProblem, work: Work, transfer: int) -> float:
 
     Formula: docs/cost-model.md#hops
 
-    Reads: elements, slides, fresh, times, dimension, factor, stationary_cut.
-    Fills: extent.
+    Reads: loops, dimension, factor, stationary_cut, elements, slides, fresh, moved, run, times.
+    Fills: extent, tile, period, last, full, edge.
     """
     x, link = problem.transfer_operand[transfer], link_of(problem, transfer)
     if problem.transfer_movement[transfer] != (WR_LOW if x == OUT else RD_LOW):
@@ -41,7 +42,11 @@ def handed_on_bits(problem: FlatProblem, work: Work, transfer: int) -> float:
     sharing, memories = shared_below(problem, x, link), problem.units[FRACTIONAL, x, link + 1]
     slides = work.slides[x, link]
     words = work.elements[FRACTIONAL, x, link] * (work.times[FRACTIONAL, transfer] - slides)
-    if slides > 0:
+    if problem.counts_clipped == 1:
+        sharing = memories = 1.0
+        words = sum_elements(problem, work, End(x, link, 0, 0), 1.0, 1.0)
+        words -= sum_elements(problem, work, End(x, link, 1, 0), 1.0, 1.0)
+    elif slides > 0:
         words += work.fresh[FRACTIONAL, x, link] * slides
     if link == 0 and problem.least_share[x] < 1.0:
         words *= share_of_accesses(problem, work, x)
@@ -54,8 +59,8 @@ def hop_energy_of(problem: FlatProblem, work: Work, transfer: int) -> float:
 
     Formula: docs/cost-model.md#hops
 
-    Reads: elements, slides, fresh, times, dimension, factor, stationary_cut.
-    Fills: extent.
+    Reads: loops, dimension, factor, stationary_cut, elements, slides, fresh, moved, run, times.
+    Fills: extent, tile, period, last, full, edge.
     """
     if problem.hop_energy == 0.0:
         return 0.0
@@ -68,8 +73,8 @@ def hop_energy(problem: FlatProblem, work: Work) -> float:
 
     Formula: docs/cost-model.md#hops
 
-    Reads: elements, slides, fresh, times, dimension, factor, stationary_cut.
-    Fills: extent.
+    Reads: loops, dimension, factor, stationary_cut, elements, slides, fresh, moved, run, times.
+    Fills: extent, tile, period, last, full, edge.
     """
     total = 0.0
     if problem.hop_energy == 0.0:
@@ -88,13 +93,18 @@ def hop_cycles(problem: FlatProblem, work: Work, x: int, link: int) -> float:
 
     Formula: docs/cost-model.md#busy-hops
 
-    Reads: elements, slides, fresh, cycles.
-    Fills: nothing.
+    Reads: loops, dimension, factor, stationary_cut, cycles, elements, slides, fresh, moved,
+    run.
+    Fills: extent, tile, period, last, full, edge.
     """
     if shared_below(problem, x, link) == 0.0:
         return 0.0
     view, bits, slides = problem.views - 1, problem.partial_bits[x, 0], work.slides[x, link]
     periods = work.cycles[x, problem.levels[x]] / work.cycles[x, link]
+    if problem.counts_clipped == 1:
+        end = End(x, link, 0, 1)
+        cycles = sum_elements(problem, work, end, bits, float(problem.hop_bandwidth))
+        return float(cycles * share_of_periods(problem, work, x, link))
     whole = np.ceil(work.elements[view, x, link] * bits / problem.hop_bandwidth)
     cycles = whole * (periods - slides)
     if slides > 0:
@@ -110,8 +120,9 @@ def hop_stall(problem: FlatProblem, work: Work, x: int, link: int, others: float
 
     Formula: docs/cost-model.md#busy-hops
 
-    Reads: elements, slides, fresh, cycles.
-    Fills: nothing.
+    Reads: loops, dimension, factor, stationary_cut, cycles, elements, slides, fresh, moved,
+    run.
+    Fills: extent, tile, period, last, full, edge.
     """
     return float(np.ceil(hop_cycles(problem, work, x, link) - others))
 
@@ -124,8 +135,9 @@ def wait_for_hops(problem: FlatProblem, work: Work, stall: float, others: float)
 
     Formula: docs/cost-model.md#busy-hops
 
-    Reads: elements, slides, fresh, cycles.
-    Fills: nothing.
+    Reads: loops, dimension, factor, stationary_cut, cycles, elements, slides, fresh, moved,
+    run.
+    Fills: extent, tile, period, last, full, edge.
     """
     worst = stall
     if problem.hop_bandwidth == np.inf:

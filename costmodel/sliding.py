@@ -28,6 +28,9 @@ from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.reuse import PARTIALLY_RELEVANT
 
+NOTHING, ANY = -1, -2
+"""Instead of a dimension: no loop moves windows, or whichever moves the least."""
+
 
 @kernel
 def measure_slides(problem: FlatProblem, work: Work) -> None:
@@ -36,7 +39,7 @@ def measure_slides(problem: FlatProblem, work: Work) -> None:
     Formula: docs/cost-model.md#windows-that-slide
 
     Reads: loops, dimension, factor, stationary_cut, cycles, elements, level_extent.
-    Fills: slides, fresh, extent.
+    Fills: slides, fresh, moved, run, extent.
     """
     for x in range(1, problem.operands):
         for link in range(1, problem.levels[x]):
@@ -58,7 +61,7 @@ def bound_slides(problem: FlatProblem, work: Work) -> None:
     All loops over one dimension may follow each other there, whatever comes first.
 
     Reads: loops, dimension, factor, stationary_cut, cycles, elements, level_extent.
-    Fills: slides, fresh, extent.
+    Fills: slides, fresh, moved, run, extent.
     """
     for x in range(1, problem.operands):
         for link in range(1, problem.levels[x]):
@@ -78,7 +81,7 @@ def _bound_slides_of(problem: FlatProblem, work: Work, place: tuple[int, int]) -
             slides = max(slides, work.slides[place])
             for view in range(problem.views):
                 fresh[view] = min(fresh[view], work.fresh[view, place[0], place[1]])
-    work.slides[place] = slides
+    work.slides[place], work.moved[place] = slides, ANY
     for view in range(problem.views):
         work.fresh[view, place[0], place[1]] = fresh[view]
 
@@ -107,7 +110,7 @@ def put_slides(
     """
     periods = work.cycles[place[0], problem.levels[place[0]]] / work.cycles[place]
     slides = periods - periods / run
-    work.slides[place] = slides
+    work.slides[place], work.moved[place], work.run[place] = slides, moved, run
     for view in range(problem.views):
         fresh = work.elements[view, place[0], place[1]]
         if slides > 0:

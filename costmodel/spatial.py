@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from nestmap.costmodel.flat_problem import FlatProblem
-from nestmap.costmodel.footprint import distinct_values
+from nestmap.costmodel.footprint import axis_values
 from nestmap.costmodel.kernel.axes import FRACTIONAL, INTEGER, OUT
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.record import UNROLLINGS, VIEWS
@@ -61,7 +61,7 @@ def put_unrollings(problem: FlatProblem, unrollings: Ints) -> None:
     """Writes a spatial mapping into the record: everything but the energy of the array.
 
     Fills: views, unrolled_dimension, unrolled_factor, first_unrolled, reduced_from, units, boost,
-    step_words, drain.
+    step_words, drain, counts_clipped.
     """
     merged = np.empty((len(unrollings), 2), np.int64)
     factors = np.empty((VIEWS, len(unrollings)))
@@ -76,6 +76,7 @@ def put_unrollings(problem: FlatProblem, unrollings: Ints) -> None:
     for view in range(VIEWS):
         _put_reductions(problem, view)
     _put_drain(problem, unrollings)
+    _put_clipping(problem, unrollings)
 
 
 @kernel
@@ -103,7 +104,7 @@ def _merge(unrollings: Ints, merged: Ints, factors: Floats) -> int:
 
 @kernel
 def _put_views(problem: FlatProblem, merged: Ints, factors: Floats) -> None:
-    """Makes the factors fractional for energy and truncates them for latency.
+    """Makes the factors fractional for energy and truncates them for latency, unless tiles clip.
 
     Among the array dimensions that unroll a loop of size ``N``, the first with the largest factor
     ``u`` gets ``N / ceil(N / (u * e)) / e``, where ``e`` is the product of the earlier ones; the
@@ -117,7 +118,7 @@ def _put_views(problem: FlatProblem, merged: Ints, factors: Floats) -> None:
         for i in range(len(merged)):
             if merged[i, DIMENSION] == d and (largest < 0 or mean[i] > mean[largest]):
                 largest = i
-        if largest < 0:
+        if largest < 0 or problem.counts_exactly == 1:
             continue
         earlier = 1.0
         for i in range(largest):
@@ -212,10 +213,7 @@ def _grow(problem: FlatProblem, view: int, x: int, q: int, growth: Floats) -> No
     for level in range(problem.levels[x] + 1):
         a *= _factor_at(problem, view, x, level, problem.pr_dimensions[q, 0])
         b *= _factor_at(problem, view, x, level, problem.pr_dimensions[q, 1])
-        values = distinct_values(
-            float(np.floor(a)), float(np.floor(b)), problem.pr_steps[q, 0], problem.pr_steps[q, 1]
-        )
-        length = min(values, problem.pr_length[q])
+        length = axis_values(problem, q, a, b)
         growth[level] *= length / before
         before = length
 
@@ -255,3 +253,19 @@ def _put_drain(problem: FlatProblem, unrollings: Ints) -> None:
                 unrolled *= unrollings[i, FACTOR]
         drain += problem.systolic[s] * (unrolled - 1.0)
     problem.drain = drain
+
+
+@kernel
+def _put_clipping(problem: FlatProblem, unrollings: Ints) -> None:
+    """Notes whether tiles are clipped: an unrolling that does not divide its loop leaves a rest.
+
+    Loops in time divide what is left, so that nothing else does.
+    """
+    problem.counts_clipped = 0
+    for d in range(problem.dimensions):
+        unrolled = 1
+        for i in range(len(unrollings)):
+            if unrollings[i, DIMENSION] == d:
+                unrolled *= unrollings[i, FACTOR]
+        if problem.counts_exactly == 1 and problem.loop_size[d] % unrolled != 0.0:
+            problem.counts_clipped = 1

@@ -13,6 +13,7 @@ from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.kernel.axes import OUT, RD_LOW, WR_HIGH
 from nestmap.costmodel.kernel.jit import inlined, kernel
 from nestmap.costmodel.kernel.work import Work
+from nestmap.costmodel.periods import End, divide_loops, first_period, first_sums, sum_kinds
 from nestmap.costmodel.ports import level_below
 from nestmap.costmodel.reuse import IRRELEVANT
 
@@ -66,13 +67,26 @@ def later_periods(problem: FlatProblem, work: Work, transfer: int) -> float:
 
 
 @kernel
+def stored_bits_of(problem: FlatProblem, work: Work, view: int, transfer: int) -> float:
+    """Bits of an element at the memory of a transfer: of a partial sum where sums are unfinished.
+
+    Reads: psum_above.
+    Fills: nothing.
+    """
+    x, level = problem.transfer_operand[transfer], problem.transfer_level[transfer]
+    unfinished = x == OUT and work.psum_above[view, link_of(problem, transfer)] == 1
+    return float(problem.partial_bits[x, level] if unfinished else problem.element_bits[x, level])
+
+
+@kernel
 def measure_transfers(problem: FlatProblem, work: Work) -> None:
     """Bits that every transfer moves in one period, and its number of periods.
 
     Formula: docs/cost-model.md#bits-of-a-period-and-periods
 
-    Reads: elements, slides, fresh, psum_above, first_sums, cycles.
-    Fills: bits, fresh_bits, times.
+    Reads: elements, slides, fresh, psum_above, first_sums, cycles, loops, dimension, factor,
+    stationary_cut.
+    Fills: bits, fresh_bits, times, extent, tile, period, last, full.
     """
     for x in range(problem.operands):
         for link in range(problem.levels[x]):
@@ -86,6 +100,8 @@ def measure_transfers(problem: FlatProblem, work: Work) -> None:
                     stored = each[x, level]
                     boost = problem.boost[view, x, link] if link < level else 1.0
                     words = work.elements[view, x, link] * boost
+                    if problem.counts_clipped == 1 and link < level:
+                        words = first_period(problem, work, x, link)
                     is_back = is_backward(problem, t)
                     happens = unfinished or not is_back
                     again = periods - (work.first_sums[link] if is_back else 0.0)
@@ -93,3 +109,32 @@ def measure_transfers(problem: FlatProblem, work: Work) -> None:
                     work.times[view, t] = again if happens else 0.0
                     if work.slides[x, link] > 0:
                         work.fresh_bits[view, t] = work.fresh[view, x, link] * boost * stored
+
+
+@kernel
+def end_of(problem: FlatProblem, transfer: int, is_first: int) -> End:
+    """The end of a link at which a transfer happens."""
+    link = link_of(problem, transfer)
+    is_high = 1 if problem.transfer_level[transfer] > link else 0
+    return End(int(problem.transfer_operand[transfer]), link, is_high, is_first)
+
+
+@kernel
+def sum_periods(
+    problem: FlatProblem, work: Work, transfer: int, is_first: int, width: float
+) -> float:
+    """Words of ``width`` bits that all periods of a transfer move; the last of each may be part.
+
+    Formula: docs/cost-model.md#kinds-of-periods
+
+    Reads: loops, dimension, factor, stationary_cut, slides, moved, run, psum_above, times.
+    Fills: extent, tile, period, last, full, edge.
+    """
+    if work.times[0, transfer] == 0:
+        return 0.0
+    each = stored_bits_of(problem, work, 0, transfer)
+    end = end_of(problem, transfer, is_first)
+    repeats = divide_loops(problem, work, end)
+    if problem.free_first_sum == 1 and is_backward(problem, transfer):
+        repeats -= first_sums(problem, work, end)
+    return sum_kinds(problem, work, end, repeats, each, width)

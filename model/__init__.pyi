@@ -32,6 +32,7 @@ from .evaluation.result import NetworkEvaluation as NetworkEvaluation
 from .evaluation.result import SearchStatistics as SearchStatistics
 from .hardware.accelerator import Accelerator as Accelerator
 from .hardware.accelerator import ArraySide as ArraySide
+from .hardware.accelerator import Counting as Counting
 from .hardware.accelerator import OperationalArray as OperationalArray
 from .hardware.components import PartArea as PartArea
 from .hardware.components import PartEnergy as PartEnergy

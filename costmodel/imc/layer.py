@@ -5,10 +5,12 @@ Source: J. Sun, P. Houshmand and M. Verhelst, ICCAD 2023, arXiv:2405.14978.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import product
 from math import prod
 
 from nestmap.costmodel.imc.array import macro_of
-from nestmap.model import Layer, PartEnergy, Relevance, SpatialProblem
+from nestmap.model import ArrayPart, Counting, Layer, PartEnergy, Relevance, SpatialProblem
 
 Factors = dict[str, int]
 """The unrolling of loop dimensions over one array dimension."""
@@ -17,21 +19,41 @@ Factors = dict[str, int]
 def array_energies(spatial: SpatialProblem) -> tuple[PartEnergy, ...]:
     """Energy of each component of the array for the layer in pJ (arXiv:2405.14978).
 
-    The macros are activated ``macs / (s1 s2)`` times together, ``s1`` and ``s2`` being what is
-    unrolled over columns and rows; this is not an integer if an unrolling does not divide its
-    loop. An activation takes the cycles of an operation. Precisions are those of the array.
+    With ``s1`` and ``s2`` iterations unrolled over columns and rows, macros are activated ``macs /
+    (s1 s2)`` times together. Where an unrolling does not divide its loop, the last activation along
+    it uses fewer columns or rows; the reference counts a fraction of a whole one. An activation
+    takes the cycles of an operation. Precisions are those of the array.
 
     Raises:
         UnknownNodeError: at an unsupported technology node.
         SupplyVoltageError: at a supply voltage that is too low.
     """
-    array = spatial.accelerator.array
+    macro, cycles = macro_of(spatial.accelerator), spatial.accelerator.array.operation_cycles
+    totals: dict[ArrayPart, float] = {}
+    for on_columns, on_rows, activations in _activations(spatial):
+        rows = _rows_of(spatial, on_columns, on_rows)
+        for part, pj in macro.cycle_energies(prod(on_columns.values()), rows).items():
+            totals[part] = totals.get(part, 0.0) + pj * (cycles * activations)
+    return tuple(PartEnergy(part=part, energy=energy) for part, energy in totals.items())
+
+
+def _activations(spatial: SpatialProblem) -> Iterator[tuple[Factors, Factors, float]]:
+    """What is unrolled over columns and rows, and how often a macro is activated so."""
     on_columns, on_rows = _unrolled(spatial)
-    columns = prod(on_columns.values())
-    activations = spatial.layer.macs / (columns * prod(on_rows.values()))
-    energies = macro_of(spatial.accelerator).cycle_energies(columns, rows_in_use(spatial))
-    cycles = array.operation_cycles * activations
-    return tuple(PartEnergy(part=part, energy=pj * cycles) for part, pj in energies.items())
+    if spatial.accelerator.counting is Counting.REFERENCE:
+        units = prod(on_columns.values()) * prod(on_rows.values())
+        yield on_columns, on_rows, spatial.layer.macs / units
+        return
+    sizes, kinds = spatial.layer.sizes, list[list[tuple[str, int, int]]]()
+    for name in dict.fromkeys([*on_columns, *on_rows]):
+        periods, last = divmod(sizes[name], on_columns.get(name, 1) * on_rows.get(name, 1))
+        whole = on_columns.get(name, 1) * on_rows.get(name, 1)
+        kinds.append([(name, n, times) for n, times in ((whole, periods), (last, 1)) if n * times])
+    others = prod(size for name, size in sizes.items() if name not in (*on_columns, *on_rows))
+    for kind in product(*kinds):
+        columns = {name: min(n, on_columns[name]) for name, n, _ in kind if name in on_columns}
+        rows = {name: -(-n // on_columns.get(name, 1)) for name, n, _ in kind if name in on_rows}
+        yield columns, rows, float(others * prod(times for *_, times in kind))
 
 
 def rows_in_use(spatial: SpatialProblem) -> int:
@@ -45,7 +67,10 @@ def rows_in_use(spatial: SpatialProblem) -> int:
 
     The weight is the operand that the memory ``cells`` holds.
     """
-    on_columns, on_rows = _unrolled(spatial)
+    return _rows_of(spatial, *_unrolled(spatial))
+
+
+def _rows_of(spatial: SpatialProblem, on_columns: Factors, on_rows: Factors) -> int:
     if prod(on_rows.values()) == 1:
         return 1
     surplus = {name: _surplus(spatial, name, on_columns) for name in on_rows}

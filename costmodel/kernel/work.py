@@ -28,6 +28,13 @@ class Work:
     extent: Annotated[Floats, (DIMENSIONS,)]  # [d] scratch: iterations of a dimension in a tile
     # [v, l, q, i] those of a pr index's dimensions in the tile of a level
     level_extent: Annotated[Floats, (VIEWS, LEVELS, INDICES, 2)]
+    # [d] scratch of the kinds of periods of a link: iterations of a dimension in the tile below it,
+    # in a period, and in the clipped period at the end of the loop (0: none); full periods
+    tile: Annotated[Floats, (DIMENSIONS,)]
+    period: Annotated[Floats, (DIMENSIONS,)]
+    last: Annotated[Floats, (DIMENSIONS,)]
+    full: Annotated[Floats, (DIMENSIONS,)]
+    edge: Annotated[Ints, (DIMENSIONS,)]  # [i] dimensions with a clipped period
     cut: Annotated[Ints, (OPERANDS, LEVELS)]  # [x, l] loops at or below a memory level
     # [x, l] the same with the ir loops just above, during which data stays in place
     stationary_cut: Annotated[Ints, (OPERANDS, LEVELS)]
@@ -39,6 +46,9 @@ class Work:
     # [x, l] periods of the link above level l that load only what slides in, and its elements
     slides: Annotated[Floats, (OPERANDS, LEVELS)]
     fresh: Annotated[Floats, (VIEWS, OPERANDS, LEVELS)]
+    # [x, l] the dimension whose loop moves the window, and the periods of its run
+    moved: Annotated[Ints, (OPERANDS, LEVELS)]
+    run: Annotated[Floats, (OPERANDS, LEVELS)]
     # [v, l] 1 where partial sums of the output cross the link above level l
     psum_above: Annotated[Ints, (VIEWS, LEVELS)]
     # [l] periods of the link above level l whose sums begin without a read

@@ -187,7 +187,7 @@ class CostModelEvaluation(Frozen, frozen=True):
     def overloaded_port(self) -> PortStall | None:
         """The port that is busy for longer than the latency, the busiest; ``None``: there is none.
 
-        Loads that share it overlap in the model, unless the accelerator has ``strict_ports``.
+        Loads that share it overlap in the reference's counting, unless ports are strict.
         Source: docs/cost-model.md#busy-ports.
         """
         busiest = max(self.port_stalls, key=lambda port: port.busy or 0, default=None)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from functools import cached_property
 from math import prod
 
 from pydantic import Field, model_validator
 
-from nestmap.model.base import Frozen
+from nestmap.model.base import Frozen, copy_with
 from nestmap.model.dims import OUTPUT, ArrayDimension, MemoryOperand
 from nestmap.model.hardware.imc import IMC_CELLS, ImcKind, ImcSizes, InMemoryCompute
 from nestmap.model.hardware.memory import MemoryLevel, needed_movements
@@ -145,6 +146,19 @@ class OperationalArray(Frozen, frozen=True):
         return prod(side.size for side in self.sides)
 
 
+class Counting(StrEnum):
+    """How the cost model counts what a mapping moves.
+
+    They differ where an unrolling or a memory does not divide its loop, or a port is overloaded.
+    """
+
+    EXACT = "exact"
+    """What an execution moves: tiles end where their loops do, and no port exceeds its width."""
+
+    REFERENCE = "reference"
+    """As ZigZag counts: tiles are averages, and loads may overlap beyond the width of a port."""
+
+
 class Accelerator(Frozen, frozen=True):
     """An array, its memories (innermost first) and, optionally, a vector unit.
 
@@ -152,7 +166,7 @@ class Accelerator(Frozen, frozen=True):
     (mW) is the leakage of memories that a layer does not use. ``area_unit`` is the unit of all
     areas; ``None``: they have none. With ``free_first_sum`` sums begin without a read: no memory
     sends a partial sum down before a part of it came up. With ``strict_ports`` a layer takes at
-    least as long as each port needs for all that it moves.
+    least as long as each port needs for all that it moves, as it does in exact counting anyway.
     """
 
     name: str = Field(min_length=1)
@@ -164,6 +178,12 @@ class Accelerator(Frozen, frozen=True):
     area_unit: AreaUnit | None = None
     free_first_sum: bool = False
     strict_ports: bool = False
+    counting: Counting = Counting.EXACT
+
+    def counted(self, counting: Counting | None) -> Accelerator:
+        """The same in another counting; ``None``: unchanged."""
+        same = counting is None or counting is self.counting
+        return self if same else copy_with(self, {"counting": counting})
 
     @model_validator(mode="after")
     def _check_consistency(self) -> Accelerator:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import gcd
+from math import gcd, inf
 
 from pydantic import Field, model_validator
 
@@ -12,17 +12,20 @@ from nestmap.model.dims import Dimension
 from nestmap.model.units import Size
 
 
-def distinct_values(a: float, b: float, step_a: int, step_b: int) -> float:
+def distinct_values(
+    a: float, b: float, step_a: int, step_b: int, least_overlap: float = -inf
+) -> float:
     """How many values ``step_a * i + step_b * j`` takes for ``i < a`` and ``j < b``.
 
     ``step_a`` and ``step_b`` are the two coefficients divided by their greatest common divisor.
     Sizes may be fractions (unrollings that do not divide their loop). Exact for whole sizes with
-    ``b >= step_a`` and ``a >= step_b`` or with no overlap at all.
+    ``b >= step_a`` and ``a >= step_b`` or with no overlap at all; for all whole sizes if
+    ``least_overlap`` is 0, where the reference lets an overlap be negative.
 
     Source: ZigZag (Mei et al., IEEE TC 2021), partially relevant loops.
     Formula: docs/cost-model.md#values-of-an-affine-index
     """
-    return a * b - max(0.0, b - step_a) * (a - step_b)
+    return a * b - max(0.0, b - step_a) * max(least_overlap, a - step_b)
 
 
 class Term(Frozen, frozen=True):

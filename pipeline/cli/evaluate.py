@@ -15,6 +15,7 @@ from nestmap.costmodel.evaluate import evaluate
 from nestmap.costmodel.kernel.record import LOOPS
 from nestmap.model import (
     CostModelEvaluation,
+    Counting,
     Cuts,
     InfeasibleError,
     InputError,
@@ -28,6 +29,7 @@ from nestmap.model import (
     SpatialProblem,
     TemporalMapping,
 )
+from nestmap.model.base import copy_with
 from nestmap.model.errors import suggestion
 from nestmap.model.run_label import UNLABELED
 from nestmap.pipeline.cli.error_handling import exit_without_mapping
@@ -37,7 +39,6 @@ from nestmap.pipeline.cli.printing import output_width, print_note, show, show_p
 from nestmap.pipeline.cli.workload_argument import read_given_workload
 from nestmap.pipeline.explore.api import read_network
 from nestmap.pipeline.explore.replay import fixed_spatial, only_layer, replay
-from nestmap.pipeline.frontend.read.accelerator import read_accelerator
 from nestmap.pipeline.render.json.results import full_json
 from nestmap.pipeline.render.text.evaluation import breakdown
 from nestmap.pipeline.render.text.network import infeasible_notes, layer_table, machine_note, totals
@@ -230,9 +231,8 @@ def _run_replay(options: EvaluateOptions, file: str) -> None:
             hint = "the file holds the complete mapping"
             raise InputError.conflict(option, "--mapping-file", hint)
     workload = read_given_workload(options.workload)
-    accelerator = read_accelerator(options.accelerator, static_energy=options.static_energy)
-    evaluation = replay(workload, accelerator, file, layer=options.layer)
     network = _network(options, file)
+    evaluation = replay(workload, network.accelerator, file, layer=options.layer)
     run = _record(options, network, evaluation)
     _write(options, evaluation, run)
     if options.layer is not None:
@@ -282,12 +282,14 @@ def _tell_place(options: EvaluateOptions, run: UUID | None) -> None:
 
 def _network(options: EvaluateOptions, mapping: str | None) -> NetworkProblem:
     """The network with its accelerator and its mapping file."""
-    return read_network(
+    network = read_network(
         read_given_workload(options.workload),
         options.accelerator,
         mapping,
         static_energy=options.static_energy,
     )
+    counting = Counting.REFERENCE if options.reference else None
+    return copy_with(network, {"accelerator": network.accelerator.counted(counting)})
 
 
 def _problem(network: NetworkProblem, layer: str) -> MappingProblem:

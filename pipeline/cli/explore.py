@@ -125,12 +125,14 @@ def run_explore(options: ExploreOptions) -> None:
     path = None if place is None else place.path
     files = ResultFiles(options.files)
     files.check((options.workload.name, options.accelerator, options.mapping, path))
-    network = read_network(
-        read_given_workload(options.workload),
-        options.accelerator,
-        options.mapping,
-        store=path,
-        static_energy=options.static_energy,
+    network = plan.counted(
+        read_network(
+            read_given_workload(options.workload),
+            options.accelerator,
+            options.mapping,
+            store=path,
+            static_energy=options.static_energy,
+        )
     )
     found = _explored(options, Job(network, plan, label=label), place)
     run = None if place is None else found.run

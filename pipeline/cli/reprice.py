@@ -61,6 +61,7 @@ def _found(options: RepriceOptions) -> _Found:
     with Store.open_read_only(options.store) as store:
         run = store.run(store.find_run(options.run))
         before, network = store.best(run.id), store.problem(run.id)
+    accelerator = accelerator.counted(network.accelerator.counting)
     return _Found(
         run=run,
         network=network,

@@ -17,7 +17,12 @@ from nestmap.pipeline.analysis.schedule.split_summary import (
 from nestmap.pipeline.cli.options.multicore import SplitCommandOptions
 from nestmap.pipeline.cli.output_checks import check_target
 from nestmap.pipeline.cli.printing import output_width, print_note, show, show_prose
-from nestmap.pipeline.cli.split_arguments import chosen_split, read_problem, rename_options
+from nestmap.pipeline.cli.split_arguments import (
+    chosen_convention,
+    chosen_split,
+    read_problem,
+    rename_options,
+)
 from nestmap.pipeline.render.svg.cn_workload import MOST_EDGES, MOST_NODES, cn_graph_svg
 from nestmap.pipeline.render.text.plain_table import Line, printable
 from nestmap.pipeline.render.text.split import (
@@ -47,7 +52,7 @@ def run_split(options: SplitCommandOptions) -> None:
     check_target("--graph", options.graph, (options.workload.name, options.cores, options.json))
     problem = read_problem(options.workload, options.cores, options.mapping)
     with rename_options():
-        chosen = chosen_split(options.split, problem)
+        chosen = chosen_split(options.split, chosen_convention(options.reference), problem)
         split = GenerateCNWorkloadHybridStage(options=chosen)(problem).nodes
     unfit = tuple(too_large(split, Allowed(problem)))
     _write_files(options, split, unfit)

@@ -46,25 +46,27 @@ def read_problem(workload: WorkloadOptions, cores: str, mapping: str | None) -> 
     return StreamProblem(workload=network, accelerator=machine, mapping=allocations)
 
 
-def chosen_split(given: SplitArguments, problem: StreamProblem) -> SplitOptions:
+def chosen_split(
+    given: SplitArguments, convention: Convention, problem: StreamProblem
+) -> SplitOptions:
     """The split options of the command line; without hints, those of the mapping.
 
     Raises:
         InputError: where an option cannot be parsed, or options contradict each other.
     """
-    if given == SplitArguments(reference=given.reference):
-        hinted = split_from_hints(problem.mapping, problem.workload, convention(given))
+    if given == SplitArguments():
+        hinted = split_from_hints(problem.mapping, problem.workload, convention)
         if hinted is not None:
             return hinted
-    return parse_split(given)
+    return parse_split(given, convention)
 
 
-def convention(given: SplitArguments) -> Convention:
-    """The counting convention: exact, or that of Stream."""
-    return Convention.STREAM if given.reference else Convention.EXACT
+def chosen_convention(reference: bool | None) -> Convention:
+    """The convention of splitting: exact, or that of Stream."""
+    return Convention.STREAM if reference else Convention.EXACT
 
 
-def parse_split(given: SplitArguments) -> SplitOptions:
+def parse_split(given: SplitArguments, convention: Convention) -> SplitOptions:
     """The split options of the command line.
 
     Raises:
@@ -83,7 +85,7 @@ def parse_split(given: SplitArguments) -> SplitOptions:
         lists if several else lists[0],
         cutoffs,
         _share(given),
-        convention(given),
+        convention,
     )
 
 

@@ -16,8 +16,8 @@ from nestmap.pipeline.cli.options.multicore import StreamCommandOptions
 from nestmap.pipeline.cli.output_checks import check_target
 from nestmap.pipeline.cli.printing import print_note, show, show_prose
 from nestmap.pipeline.cli.split_arguments import (
+    chosen_convention,
     chosen_split,
-    convention,
     read_problem,
     rename_options,
 )
@@ -108,7 +108,8 @@ def run_stream(options: StreamCommandOptions) -> None:
     path = None if place is None else place.path
     files.check((options.workload.name, options.cores, options.mapping, path))
     problem = read_problem(options.workload, options.cores, options.mapping)
-    plan = copy_with(plan, {"split": chosen_split(options.split, problem)})
+    convention = chosen_convention(options.reference)
+    plan = copy_with(plan, {"split": chosen_split(options.split, convention, problem)})
     workers = available_workers() if options.workers is None else options.workers
     job = StreamJob(problem, plan, workers, label)
     with rename_options():
@@ -125,7 +126,7 @@ def _layer_by_layer(
 ) -> StreamResult:
     """Runs the same job layer by layer; before the requested run, so that this is the last one."""
     split_network(job.plan, job.problem)  # reports an input error before anything is searched
-    whole = SplitOptions(mode=SplitMode.OUTER, convention=convention(options.split))
+    whole = SplitOptions(mode=SplitMode.OUTER, convention=chosen_convention(options.reference))
     return _streamed(replace(job, plan=copy_with(job.plan, {"split": whole})), place)
 
 

@@ -18,7 +18,12 @@ from nestmap.pipeline.cli.options.sweep import (
 )
 from nestmap.pipeline.cli.output_checks import check_target
 from nestmap.pipeline.cli.printing import print_note
-from nestmap.pipeline.cli.split_arguments import HINTS, parse_split, rename_options
+from nestmap.pipeline.cli.split_arguments import (
+    HINTS,
+    chosen_convention,
+    parse_split,
+    rename_options,
+)
 from nestmap.pipeline.cli.sweep_front import show_front
 from nestmap.pipeline.explore.choices import member_by_name
 from nestmap.pipeline.multicore.options import AllocationOptions
@@ -206,9 +211,11 @@ def _stream_plan(space: DesignSpace, options: SweepOptions) -> StreamPlan | None
             hint = "they say how networks are split, allocated to several cores and scheduled"
             raise InputError.conflict("options for several cores", "a base with a single one", hint)
         return None
-    if given == SplitArguments(reference=True):
+    reference = options.search.get("reference")
+    if given == SplitArguments() and reference:
         raise InputError.conflict("--reference", f"no {HINTS}", "give the loops to split")
-    split = None if given == SplitArguments() else parse_split(given)
+    convention = chosen_convention(reference)
+    split = None if given == SplitArguments() else parse_split(given, convention)
     with rename_options():
         return default_stream_plan(space, allocation, split)
 

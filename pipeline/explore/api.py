@@ -12,6 +12,7 @@ from uuid import UUID
 from nestmap.costmodel.evaluate import evaluate as evaluate_mapping
 from nestmap.model import (
     CostModelEvaluation,
+    Counting,
     Frozen,
     InfeasibleLayer,
     InputError,
@@ -267,7 +268,8 @@ def explore_network(
         InfeasibleError: where no layer has a mapping that fits.
         StoreError: where the store cannot be written.
     """
-    job = Job(network, plan or SearchPlan(), label=label or UNLABELED)
+    chosen = plan or SearchPlan()
+    job = Job(chosen.counted(network), chosen, label=label or UNLABELED)
     with _open_run(job, store, recording, progress) as run:
         return run_exploration(job, run, progress)
 
@@ -331,7 +333,8 @@ def explore_front(
         InfeasibleError: where no layer has a mapping that fits.
         StoreError: where the store cannot be written.
     """
-    job = Job(network, plan or SearchPlan(), pareto=True, label=label or UNLABELED)
+    chosen = plan or SearchPlan()
+    job = Job(chosen.counted(network), chosen, pareto=True, label=label or UNLABELED)
     check_front_plan(job.plan)
     with _open_run(job, store, recording, progress) as run:
         return run_front_exploration(job, run, progress)
@@ -384,15 +387,16 @@ def evaluate(
     spatial_mapping: SpatialMapping,
     temporal_mapping: TemporalMapping,
     constraints: LayerConstraints | None = None,
+    counting: Counting | None = None,
 ) -> CostModelEvaluation:
-    """Evaluates one mapping of one layer.
+    """Evaluates one mapping of one layer; by default in the counting of the accelerator.
 
     Raises:
         pydantic.ValidationError: where layer, accelerator and mapping do not match.
     """
     problem = MappingProblem(
         layer=layer,
-        accelerator=read_accelerator(accelerator),
+        accelerator=read_accelerator(accelerator).counted(counting),
         constraints=constraints or LayerConstraints(),
     )
     spatial = SpatialProblem(problem=problem, spatial_mapping=spatial_mapping)

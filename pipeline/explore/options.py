@@ -21,6 +21,17 @@ MappingTypeName = Literal["uneven", "even"]
 RankName = Literal["utilization", "bound"]
 
 
+Reference = Annotated[
+    bool | None,
+    Option(
+        help="Count as ZigZag and Stream do: tiles are averages, and loads may overlap beyond the "
+        "width of a port; layers on several cores are padded to a multiple of their tiles, and "
+        "bits after reshapes count twice. Default: count what an execution moves.",
+    ),
+]
+"""Whether costs are those of the reference."""
+
+
 class DesignOptions(TypedDict, total=False):
     """The options that searches and sweeps over designs have; see :class:`SearchOptions`."""
 
@@ -62,6 +73,7 @@ class DesignOptions(TypedDict, total=False):
             minimum=1,
         ),
     ]
+    reference: Reference
     spatial_mappings: Annotated[
         int | EveryName | None,
         Option(

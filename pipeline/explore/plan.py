@@ -8,6 +8,7 @@ from pydantic import ValidationError, model_validator
 
 from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import (
+    Counting,
     EvaluationBatch,
     Frozen,
     InputError,
@@ -77,8 +78,9 @@ class SearchPlan(Frozen, frozen=True):
     ``padding``: if given, padded layers are tried, too. ``locality``: if given, data stays on chip
     between layers where capacity allows. With ``prune``, spatial mappings are searched in the order
     of their lower bounds, and those whose bound exceeds the best result are skipped: the same
-    result in less time. With ``count_vector``, the totals include the vector operators. Commonly
-    changed options are in :class:`~nestmap.pipeline.explore.options.SearchOptions`.
+    result in less time. With ``count_vector``, the totals include the vector operators.
+    ``counting``: how costs are counted; by default as the accelerator says. Commonly changed
+    options are in :class:`~nestmap.pipeline.explore.options.SearchOptions`.
     """
 
     objective: Objective = Objective.LATENCY
@@ -89,6 +91,7 @@ class SearchPlan(Frozen, frozen=True):
     locality: SearchUnusedMemoryStage | None = None
     prune: bool = False
     count_vector: bool = False
+    counting: Counting | None = None
 
     @classmethod
     def of(cls, options: SearchOptions) -> SearchPlan:
@@ -108,7 +111,10 @@ class SearchPlan(Frozen, frozen=True):
             InputError: where an option is invalid.
         """
         check_names(options, SearchOptions.__annotations__)
+        reference = options.get("reference")
+        counting = Counting.REFERENCE if reference else Counting.EXACT
         changes = {
+            "counting": None if reference is None else counting,
             "objective": named(Objective, options.get("objective"), "objective"),
             "prune": options.get("prune"),
             "count_vector": options.get("count_vector"),
@@ -125,6 +131,10 @@ class SearchPlan(Frozen, frozen=True):
             return copy_with(self, given(changes) | fixed)
         except ValidationError as error:
             raise InputError.of("search", error) from None
+
+    def counted(self, network: NetworkProblem) -> NetworkProblem:
+        """The network on its accelerator in the counting of the plan."""
+        return copy_with(network, {"accelerator": network.accelerator.counted(self.counting)})
 
     @property
     def effective_search(self) -> Search:

@@ -21,11 +21,13 @@ from nestmap.costmodel.footprint import distinct_values
 from nestmap.costmodel.hops import shared_below
 from nestmap.costmodel.kernel.axes import FRACTIONAL, OUT
 from nestmap.costmodel.kernel.jit import kernel
-from nestmap.costmodel.kernel.record import copy_record
+from nestmap.costmodel.kernel.record import copy_record, new_record
+from nestmap.costmodel.kernel.work import Work
+from nestmap.costmodel.periods import sum_elements
 from nestmap.costmodel.reuse import IRRELEVANT
 from nestmap.costmodel.skipping import executed_share, skippable_cycles
 from nestmap.costmodel.spatial import put_unrollings, temporal_sizes, unrollings_of
-from nestmap.costmodel.transfers import is_backward, link_of
+from nestmap.costmodel.transfers import end_of, is_backward, link_of
 from nestmap.model import CostBounds, MappingProblem, Objective, SpatialProblem
 from nestmap.model.arrays import Floats, Ints
 from nestmap.search.spatial.unrolling_table import UnrollingTable, array_energies
@@ -54,7 +56,7 @@ def lower_bounds(spatial: SpatialProblem) -> CostBounds:
     problem, unrollings = flatten(spatial), unrollings_of(spatial)
     sizes, extent = np.empty(problem.dimensions), np.empty(problem.dimensions)
     total = temporal_sizes(problem, unrollings, sizes)
-    energy, latency = _bounds(problem, sizes, total, extent)
+    energy, latency = _bounds(problem, new_record(Work), sizes, total, extent)
     total_energy, cycles = float(energy + problem.leakage * latency), float(latency)
     return CostBounds(energy=total_energy, latency=cycles, edp=total_energy * cycles)
 
@@ -67,15 +69,16 @@ def lower_bounds_of(problem: MappingProblem, table: UnrollingTable) -> BoundColu
     """
     flat = copy_record(flatten_problem(problem))
     computation = array_energies(problem, table)
-    energy, latency = _bounds_of_rows(flat, table.unrollings, table.first, computation)
+    work = new_record(Work)
+    energy, latency = _bounds_of_rows(flat, work, table.unrollings, table.first, computation)
     return BoundColumns(energy + flat.leakage * latency, latency)
 
 
 @kernel
 def _bounds_of_rows(
-    problem: FlatProblem, unrollings: Ints, first: Ints, computation: Floats
+    problem: FlatProblem, work: Work, unrollings: Ints, first: Ints, computation: Floats
 ) -> tuple[Floats, Floats]:
-    """[row] energy without leakage, and latency; the record is scratch."""
+    """[row] energy without leakage, and latency; the records are scratch."""
     rows = len(first) - 1
     energy, latency = np.empty(rows), np.empty(rows)
     sizes, extent = np.empty(problem.dimensions), np.empty(problem.dimensions)
@@ -84,18 +87,20 @@ def _bounds_of_rows(
         put_unrollings(problem, unrolled)
         problem.computation = computation[row]
         total = temporal_sizes(problem, unrolled, sizes)
-        energy[row], latency[row] = _bounds(problem, sizes, total, extent)
+        energy[row], latency[row] = _bounds(problem, work, sizes, total, extent)
     return energy, latency
 
 
 @kernel
 def _bounds(
-    problem: FlatProblem, sizes: Floats, total: float, extent: Floats
+    problem: FlatProblem, work: Work, sizes: Floats, total: float, extent: Floats
 ) -> tuple[float, float]:
     """Energy without leakage, and latency.
 
     ``sizes`` are the temporal iterations of each dimension, ``total`` their product.
     """
+    if problem.counts_exactly == 1:
+        return _exact_bounds(problem, work, sizes, total)
     energy = problem.computation
     latency = total * problem.cycles_per_operation + problem.drain
     for t in range(problem.transfers):
@@ -120,6 +125,89 @@ def _bounds(
     if least == np.inf:
         return energy, latency - skipped
     return energy + least, max(latency, fastest) - skipped
+
+
+@kernel
+def _exact_bounds(
+    problem: FlatProblem, work: Work, sizes: Floats, total: float
+) -> tuple[float, float]:
+    """The same in exact counting: each link moves at least what it does with all loops below it.
+
+    What the innermost loop does not leave at the array crosses in each cycle. All that a port moves
+    takes its cycles.
+    """
+    _load_all(problem, work, sizes)
+    once = np.zeros((2, problem.transfers))  # energy, cycles
+    always = np.zeros((2, problem.transfers))
+    energy = problem.computation
+    for t in range(problem.transfers):
+        if not is_backward(problem, t):
+            x, is_array = problem.transfer_operand[t], link_of(problem, t) == ARRAY
+            if is_array:
+                always[0, t], always[1, t] = _least_of(problem, work, t, 0)
+            if not is_array or (x != OUT and problem.holds_inputs == 1):
+                once[0, t], once[1, t] = _least_of(problem, work, t, work.loops)
+            else:
+                once[0, t], once[1, t] = always[0, t], always[1, t]
+            energy += once[0, t]
+    more, busiest = np.inf, np.inf
+    for d in range(problem.dimensions):
+        if sizes[d] > 1.0:
+            extra, cycles = _innermost(problem, d, once, always, total)
+            more, busiest = min(more, extra), min(busiest, cycles)
+    if more == np.inf:
+        more, busiest = _innermost(problem, -1, once, always, total)
+    cycles = total * problem.cycles_per_operation + problem.drain
+    return energy + more, max(cycles - skippable_cycles(problem, total), busiest)
+
+
+@kernel
+def _load_all(problem: FlatProblem, work: Work, sizes: Floats) -> None:
+    """Writes a loop for each dimension."""
+    work.loops = problem.dimensions
+    for d in range(problem.dimensions):
+        work.dimension[d], work.factor[d] = d, sizes[d]
+
+
+@kernel
+def _least_of(problem: FlatProblem, work: Work, t: int, cut: int) -> tuple[float, float]:
+    """The energy of a transfer with so many loops below its link, and the cycles of its port."""
+    x, link, port = problem.transfer_operand[t], link_of(problem, t), _port(problem, t)
+    work.stationary_cut[x, link] = cut
+    every, first = end_of(problem, t, 0), end_of(problem, t, 1)
+    bits, narrow, wide = _least_bits(problem, t), problem.port_min[port], problem.port_max[port]
+    share = problem.least_share[x] if link == ARRAY else 1.0
+    words = sum_elements(problem, work, every, bits, float(narrow))
+    cycles = sum_elements(problem, work, first, bits, float(wide))
+    if link == ARRAY:
+        cycles *= executed_share(problem)
+    energy = np.trunc(words * narrow / wide * share) * problem.transfer_energy[t]
+    return float(energy), float(cycles)
+
+
+@kernel
+def _innermost(
+    problem: FlatProblem, innermost: int, once: Floats, always: Floats, total: float
+) -> tuple[float, float]:
+    """Energy that the innermost dimension adds, and cycles of the busiest port or link of hops.
+
+    Without such a dimension (-1) it adds nothing.
+    """
+    energy, busiest = 0.0, 0.0
+    for port in range(problem.ports):
+        busy = 0.0
+        for t in range(problem.first_transfer[port], problem.first_transfer[port + 1]):
+            x = problem.transfer_operand[t]
+            moves = innermost >= 0 and problem.relevance[x, innermost] != IRRELEVANT
+            if link_of(problem, t) == ARRAY and (x == OUT or problem.holds_inputs == 0 or moves):
+                busy += always[1, t]
+                energy += always[0, t] - once[0, t]
+                if not is_backward(problem, t):
+                    busiest = max(busiest, _hops_always(problem, t, total))
+            else:
+                busy += once[1, t]
+        busiest = max(busiest, busy)
+    return energy, busiest
 
 
 @kernel

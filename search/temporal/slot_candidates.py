@@ -71,7 +71,8 @@ def compare_order(problem: FlatProblem, work: Work, candidates: Candidates) -> i
     if candidates.is_filled == 0:
         forget_from(problem, candidates, 0)
         candidates.is_filled = 1
-        candidates.is_exact = 1 if has_exact_tiles(problem) else 0
+        is_whole = problem.counts_clipped == 0 and has_exact_tiles(problem)
+        candidates.is_exact = 1 if is_whole else 0
         _count_unrollings(problem, work, candidates)
     all_before = candidates.above[0]
     candidates.above[work.loops] = 1.0

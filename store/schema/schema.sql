@@ -1252,6 +1252,7 @@ WITH asked AS (
     'version', explored.version, 'objective', explored.objective,
     'workload', json_object('name', workload.name, 'content', workload.hash),
     'accelerator', json_object('name', accelerator.name, 'array', accelerator.json->'array'),
+    'counting', coalesce(accelerator.json->>'counting', 'exact'),
     'options', explored.options, 'constraints', explored.constraints,
     'top_levels', explored.top_levels
   )) AS leaf
@@ -1958,7 +1959,7 @@ JOIN cmes AS cme ON cme.hash = result.cme
 JOIN port_stalls AS port ON port.cme = result.cme
 WHERE result.run = run AND port.busy > cme.latency2
 ORDER BY port.busy / cme.latency2 DESC, result.position, port.memory, port.port;
-COMMENT ON MACRO TABLE overloaded_ports IS 'Which ports are busy for longer than their layer takes (cycles), because loads overlap on them: strict_ports of an accelerator forbids it';
+COMMENT ON MACRO TABLE overloaded_ports IS 'Which ports are busy for longer than their layer takes (cycles), because loads overlap on them; only with --reference';
 
 CREATE MACRO sweep_front(sweep) AS TABLE
 SELECT

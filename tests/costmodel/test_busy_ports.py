@@ -9,11 +9,12 @@ import numpy as np
 from hypothesis import given, settings
 
 from nestmap.costmodel.evaluate import evaluate, evaluate_batch
-from nestmap.model import CostModelEvaluation, MappingType
+from nestmap.model import CostModelEvaluation, Counting, MappingType
 from nestmap.model.base import copy_with
 from nestmap.search import loma
 from nestmap.search.spatial.lower_bounds import lower_bounds
 from tests.costmodel.machines import convolution, machine, mapped, ordered
+from tests.properties.variants import with_accelerator
 from tests.simulator import simulate
 from tests.strategies import Case, evaluated_cases
 from tests.sweeps import some_of
@@ -69,7 +70,9 @@ def test_latency_is_at_least_what_each_port_is_busy(case: Case) -> None:
 
 
 WEIGHTS, INPUTS = memory("weights", ("I2",), ()), memory("inputs", ("I1",), ())
-SHARED = machine(WEIGHTS, INPUTS, memory("top", ("I1", "I2", "O"), ("D1",)))
+SHARED = machine(WEIGHTS, INPUTS, memory("top", ("I1", "I2", "O"), ("D1",))).counted(
+    Counting.REFERENCE
+)
 BOTH = mapped(convolution({"K": 8, "C": 8, "OX": 2, "FX": 1}), SHARED)
 KEPT = Case(BOTH, ordered("OX 2 C 8 K 8", {"O": (3,), "W": (3, 3), "I": (3, 3)}))
 
@@ -82,6 +85,8 @@ def test_loads_that_overlap_on_a_port_take_longer_where_ports_are_strict() -> No
     assert overloaded is not None
     assert overloaded.memory == "top"
     assert loose.latency < tight.latency == overloaded.busy
+    exact = KEPT.spatial.accelerator.counted(Counting.EXACT)
+    assert evaluate(with_accelerator(KEPT.spatial, exact), KEPT.temporal).latency == tight.latency
 
 
 def test_rows_of_a_batch_are_those_of_single_mappings() -> None:

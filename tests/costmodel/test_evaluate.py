@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nestmap.costmodel.evaluate import evaluate, evaluate_batch
-from nestmap.model import CostModelEvaluation, MappingBatch, MemoryLevel
+from nestmap.model import CostModelEvaluation, Counting, MappingBatch, MemoryLevel
 from nestmap.model.base import copy_with
 from tests.costmodel.machines import (
     READ_ENERGY,
@@ -18,6 +18,8 @@ from tests.costmodel.machines import (
     memory,
     ordered,
 )
+from tests.counting import by_reference
+from tests.properties.variants import with_accelerator
 
 
 def accesses(cme: CostModelEvaluation, operand: str, level: int) -> tuple[int, int, int, int]:
@@ -25,7 +27,7 @@ def accesses(cme: CostModelEvaluation, operand: str, level: int) -> tuple[int, i
 
 
 def test_one_memory() -> None:
-    spatial = mapped(matmul(k=4, c=2), machine(memory("m", served="D1")))
+    spatial = by_reference(mapped(matmul(k=4, c=2), machine(memory("m", served="D1"))))
     cme = evaluate(spatial, ordered("C 2 K 4", dict.fromkeys("OWI", (2,))))
     # 8 cycles; inputs are new in each, a partial sum of 16 bit goes in and out in two words
     assert accesses(cme, "W", 0) == (8, 0, 0, 0)
@@ -40,6 +42,14 @@ def test_one_memory() -> None:
     assert (cme.ideal_cycles, cme.ideal_temporal_cycles) == (8, 8)
     assert (cme.latency0, cme.latency1, cme.latency2) == (28, 28, 28)
     assert cme.utilization == 8 / 28
+    # the port of the output moves two words each way in each of 8 cycles
+    assert (
+        evaluate(
+            with_accelerator(spatial, spatial.accelerator.counted(Counting.EXACT)),
+            cme.temporal_mapping,
+        ).latency
+        == 2 * 2 * 8
+    )
 
 
 def test_inputs_that_stay_are_loaded_once() -> None:
@@ -47,7 +57,7 @@ def test_inputs_that_stay_are_loaded_once() -> None:
         matmul(k=4, c=2),
         machine(memory("register", operands="I1", served="D1"), memory("m", served="D1", width=4)),
     )
-    cme = evaluate(spatial, ordered("C 2 K 4", {"O": (2,), "W": (2,), "I": (1, 2)}))
+    cme = evaluate(by_reference(spatial), ordered("C 2 K 4", {"O": (2,), "W": (2,), "I": (1, 2)}))
     assert accesses(cme, "I", 0) == (8, 0, 0, 2)
     assert accesses(cme, "I", 1) == (4, 0, 0, 0)
     assert accesses(cme, "W", 0) == (16, 0, 0, 0)
@@ -159,8 +169,9 @@ def test_ragged_unrollings_take_the_rounds_they_need() -> None:
     assert cme.ideal_cycles == 4  # 14 operations on 4 units
     assert cme.ideal_temporal_cycles == 4
     assert cme.spatial_utilization == 1.0
-    # 3.5 units at work are rounded to 4, which each get another weight
-    assert accesses(cme, "W", 0)[0] == 4 * 4
+    # each of 14 weights is read once; the reference rounds 3.5 units at work to 4
+    assert accesses(cme, "W", 0)[0] == 7 * 2
+    assert accesses(evaluate(by_reference(spatial), cme.temporal_mapping), "W", 0)[0] == 4 * 4
 
 
 def test_area_counts_every_instance() -> None:

@@ -14,7 +14,7 @@ import pytest
 from nestmap.costmodel.evaluate_rows import evaluate_row, load_row
 
 WORK = "work"
-SAID = re.compile(r"^Reads: ([\w, ]+)\.\nFills: ([\w, ]+)\.$", re.MULTILINE)
+SAID = re.compile(r"^Reads: ([\w,\s]+)\.\nFills: ([\w,\s]+)\.$", re.MULTILINE)
 
 
 class Effects(NamedTuple):
@@ -116,7 +116,7 @@ def kernels() -> list[FunctionType]:
 def test_a_kernel_reads_and_fills_what_it_says(function: FunctionType) -> None:
     said = SAID.search(inspect.getdoc(function) or "")
     assert said, "two lines: 'Reads: a, b.' and 'Fills: c.' (or 'nothing')"
-    reads, fills = (frozenset(part.split(", ")) - {"nothing"} for part in said.groups())
+    reads, fills = (frozenset(re.split(r",\s", part)) - {"nothing"} for part in said.groups())
     assert Effects(reads, fills) == effects(function, body_of(function))
 
 

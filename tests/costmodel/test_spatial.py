@@ -14,6 +14,7 @@ from nestmap.costmodel.kernel.record import UNROLLINGS
 from nestmap.model import InputError, Layer, SpatialProblem
 from nestmap.model.arrays import Floats
 from tests.costmodel.machines import convolution, machine, mapped, matmul, memory
+from tests.counting import by_reference
 from tests.properties.variants import examples
 from tests.strategies import spatial_problems
 
@@ -70,8 +71,10 @@ def on_two_sides(layer: Layer, unrolled: Mapping[str, str]) -> SpatialProblem:
     ],
 )
 def test_factors(unrolled: Mapping[str, str], fractional: Factors, integer: Factors) -> None:
-    spatial = on_two_sides(matmul(k=7, c=6), unrolled)
+    drawn = on_two_sides(matmul(k=7, c=6), unrolled)
+    spatial = by_reference(drawn)
     assert (factors(spatial, FRACTIONAL), factors(spatial, INTEGER)) == (fractional, integer)
+    assert factors(drawn, FRACTIONAL) == factors(drawn, INTEGER)  # exact: whole factors
 
 
 def factors(spatial: SpatialProblem, view: int) -> Factors:
@@ -108,7 +111,7 @@ def test_units_count_the_instances_in_use() -> None:
 
 
 def test_units_are_rounded_to_the_nearest() -> None:
-    spatial = on_two_sides(matmul(k=7, c=6), {"D1": "K 2", "D2": "C 6"})
+    spatial = by_reference(on_two_sides(matmul(k=7, c=6), {"D1": "K 2", "D2": "C 6"}))
     # 7/4 x 6 = 10.5 and 6
     assert units(spatial, W) == [10, 10, 6, 1]
 

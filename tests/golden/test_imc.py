@@ -25,6 +25,7 @@ from nestmap.model import (
 )
 from tests.costmodel.imc.machines import cells_of, imc_machine
 from tests.costmodel.machines import mapped
+from tests.counting import by_reference
 
 RELATIVE = 1e-12
 
@@ -106,6 +107,6 @@ def test_array_equals_the_recorded_one(array: RecordedArray) -> None:
 def test_layer_takes_the_recorded_energy(layer: RecordedLayer) -> None:
     relations = ["ix=1*ox+1*fx", "iy=1*oy+1*fy"] if "[ix]" in layer.equation else []
     nest = layer_from_equation(layer.equation, layer.sizes, name="layer", relations=relations)
-    spatial = mapped(nest, layer.array.accelerator, layer.unrolled)
+    spatial = by_reference(mapped(nest, layer.array.accelerator, layer.unrolled))
     energies = {entry.part: entry.energy for entry in array_energies(spatial)}
     assert energies == pytest.approx(layer.energies, rel=RELATIVE)

@@ -71,6 +71,7 @@ def test_network_equals_the_recorded_one(run: RecordedRun) -> None:
         lpf_limit=run.lpf_limit,
         mixed=run.mixed,
         keep_on_chip=run.keep_on_chip,
+        reference=True,
     )
     assert found.energy == pytest.approx(run.energy, rel=1e-9)
     assert found.latency == pytest.approx(run.latency, rel=1e-9)

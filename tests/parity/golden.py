@@ -6,6 +6,7 @@ from pathlib import Path
 
 from nestmap.model import (
     Accelerator,
+    Counting,
     Cuts,
     Frozen,
     LayerConstraints,
@@ -97,7 +98,9 @@ class RecordedLayer(Frozen, frozen=True):
         )
         return SpatialProblem(
             problem=MappingProblem(
-                layer=layer, accelerator=accelerator, constraints=LayerConstraints(links=links)
+                layer=layer,
+                accelerator=accelerator.counted(Counting.REFERENCE),
+                constraints=LayerConstraints(links=links),
             ),
             spatial_mapping=SpatialMapping(unrollings=unrollings),
         )

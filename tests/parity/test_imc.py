@@ -20,6 +20,7 @@ import nestmap
 from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import (
     Accelerator,
+    Counting,
     Layer,
     MappingProblem,
     OperationalArray,
@@ -34,6 +35,7 @@ from nestmap.pipeline.frontend.read.mapping import read_mapping
 from nestmap.pipeline.stages import SpatialMappingGeneratorStage
 from tests.costmodel.imc.machines import convolution
 from tests.costmodel.machines import mapped, ordered
+from tests.counting import by_reference
 from tests.in_memory import imc_machines
 from tests.parity.networks import read_network
 from tests.parity.reference import ReferenceCrashError, reference_mappings
@@ -58,7 +60,8 @@ def network(name: str) -> Workload:
 
 
 def machine(name: str) -> Accelerator:
-    return read_accelerator(INPUTS / "hardware" / f"{name}.yaml")
+    machine = read_accelerator(INPUTS / "hardware" / f"{name}.yaml")
+    return machine.counted(Counting.REFERENCE)
 
 
 @pytest.mark.parametrize("name", MACHINES)
@@ -127,7 +130,7 @@ def test_random_mappings_cost_the_same(case: Case) -> None:
         reference = reference_imc_evaluation(case.spatial, case.temporal)
     except ReferenceCrashError:
         reject()
-    assert imc_differences(evaluate(case.spatial, case.temporal), reference) == []
+    assert imc_differences(evaluate(by_reference(case.spatial), case.temporal), reference) == []
 
 
 @pytest.mark.parametrize(
@@ -176,6 +179,7 @@ def totals(of: onnx.ModelProto, name: str) -> Totals:
         spatial_mappings=1,
         mixed=True,
         keep_on_chip=True,
+        reference=True,
     )
     first = found.layers[0].cme
     return found.energy, found.latency, first.clock_period, first.area

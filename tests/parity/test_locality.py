@@ -26,7 +26,7 @@ from zigzag.workload.dnn_workload import DNNWorkload
 from zigzag.workload.layer_node import LayerNode
 from zigzag.workload.onnx_workload import ONNXWorkload
 
-from nestmap.model import Accelerator, NetworkProblem, Objective
+from nestmap.model import Accelerator, Counting, NetworkProblem, Objective
 from nestmap.pipeline.frontend.onnx import parse_onnx
 from nestmap.pipeline.frontend.read.accelerator import read_accelerator
 from nestmap.pipeline.frontend.read.mapping import read_mapping
@@ -209,9 +209,10 @@ def test_random_networks_have_the_same_plans(
 
 def totals(network: onnx.ModelProto, accelerator: str, mapping: str) -> tuple[float, float]:
     """Our energy and latency of a network whose data is kept on chip."""
+    machine = read_accelerator(INPUTS / "hardware" / f"{accelerator}.yaml")
     problem = NetworkProblem(
         workload=parse_onnx(network),
-        accelerator=read_accelerator(INPUTS / "hardware" / f"{accelerator}.yaml"),
+        accelerator=machine.counted(Counting.REFERENCE),
         constraints=read_mapping(INPUTS / "mapping" / f"{mapping}.yaml", for_accelerator=None),
     )
     total = (SearchUnusedMemoryStage() >> WorkloadStage() >> each(LAYER) >> SumStage())(problem)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from nestmap.model import Counting
 from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.api import explore_network, read_network
 from nestmap.pipeline.explore.plan import SearchPlan
@@ -23,7 +24,8 @@ RECORDED = (5602251175.856001, 8987189.0)
 def test_a_vector_unit_changes_no_recorded_figure(lanes: int) -> None:
     parts = ("workload/alexnet.onnx", "hardware/tpu_like.yaml", "mapping/tpu_like.yaml")
     network = read_network(*(INPUTS / part for part in parts))
-    machine = with_unit(network.accelerator, lanes=lanes, memory="sram_2MB")
+    reference = network.accelerator.counted(Counting.REFERENCE)
+    machine = with_unit(reference, lanes=lanes, memory="sram_2MB")
     plan = SearchPlan.of(with_loma(lpf_limit=3, keep_on_chip=False))
     found = explore_network(copy_with(network, {"accelerator": machine}), plan).total
     assert (found.energy, found.latency) == pytest.approx(RECORDED, rel=1e-9)

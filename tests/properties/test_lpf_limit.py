@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from nestmap.costmodel.evaluate import evaluate_batch
-from nestmap.model import Loop, MappingProblem, MappingType, Objective, SpatialProblem
+from nestmap.model import Counting, Loop, MappingProblem, MappingType, Objective, SpatialProblem
 from nestmap.pipeline.frontend.read.accelerator import read_accelerator
 from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.search import best_of, loma, spatial_mappings
@@ -18,7 +18,8 @@ MACHINES = ("tpu_like", "eyeriss_like", "meta_prototype", "ascend_like")
 
 def problem(layer: int, machine: str) -> SpatialProblem:
     mapped = MappingProblem(
-        layer=read_workload("light:alexnet").layers[layer], accelerator=read_accelerator(machine)
+        layer=read_workload("light:alexnet").layers[layer],
+        accelerator=read_accelerator(machine).counted(Counting.REFERENCE),
     )
     return SpatialProblem(problem=mapped, spatial_mapping=spatial_mappings(mapped, 1)[0])
 

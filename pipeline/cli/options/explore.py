@@ -22,7 +22,7 @@ from nestmap.pipeline.cli.options.common import (
     WorkloadOptions,
 )
 from nestmap.pipeline.cli.options.sweep import ResumeSweepOptions
-from nestmap.pipeline.explore.options import SearchOptions
+from nestmap.pipeline.explore.options import Reference, SearchOptions
 from nestmap.pipeline.util.option import Group, Option
 
 
@@ -145,6 +145,7 @@ class EvaluateOptions:
     ] = None
     strict: Strict = False
     static_energy: StaticEnergy = False
+    reference: Reference = None
     store: Annotated[
         Path | None,
         Option(

@@ -19,6 +19,7 @@ from nestmap.pipeline.cli.options.common import (
     Workers,
     WorkloadOptions,
 )
+from nestmap.pipeline.explore.options import Reference
 from nestmap.pipeline.multicore.options import StreamOptions
 from nestmap.pipeline.util.option import Option
 
@@ -86,13 +87,6 @@ class SplitArguments:
             metavar="PART",
         ),
     ] = None
-    reference: Annotated[
-        bool,
-        Option(
-            help="Count as Stream does: layers are padded to a multiple of the tiles, the padding "
-            "counts, and bits after reshapes count twice."
-        ),
-    ] = False
 
 
 @final
@@ -105,6 +99,7 @@ class SplitCommandOptions:
     mapping: CoreMapping = None
     strict: Strict = False
     split: SplitArguments
+    reference: Reference = None
     graph: Annotated[
         Path | None,
         Option(
@@ -126,6 +121,7 @@ class StreamCommandOptions:
     mapping: CoreMapping = None
     strict: Strict = False
     split: SplitArguments
+    reference: Reference = None
     search: StreamOptions
     compare_lbl: Annotated[
         bool,

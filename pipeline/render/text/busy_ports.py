@@ -20,5 +20,5 @@ def overload_note(evaluation: NetworkEvaluation) -> str:
         f"{count(len(found))} of {count(len(evaluation.layers))} layers take fewer cycles than a "
         f"port of theirs is busy: {printable(layer)}, where the {printable(port.port)} of "
         f"{printable(port.memory)} is busy for {share(load - 1)} more, above all. Loads overlap "
-        "there, unless the accelerator has strict_ports: true."
+        "there, as the reference counts; without --reference they wait."
     )

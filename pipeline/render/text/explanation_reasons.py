@@ -76,7 +76,7 @@ def latency_reason(
         yield (
             f"The {_named([busiest.name])} is busy for {count(busiest.busy)} cycles, "
             f"{share(busiest.busy / latency.total - 1)} more than the latency: its loads overlap, "
-            "unless the accelerator has strict_ports: true."
+            "as the reference counts; without --reference they wait."
         )
 
 

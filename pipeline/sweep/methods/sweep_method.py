@@ -63,7 +63,9 @@ def sweep_method(
     if isinstance(plan, StreamPlan):
         raise InputError("plan", "a StreamPlan, and the base has a single core", "a SearchPlan")
     searched = plan_of_sweep(located.space, options, plan)
-    return OneCore(check_space(located, static_energy=static_energy, store=store), searched)
+    counting = searched.counting
+    checked = check_space(located, static_energy=static_energy, counting=counting, store=store)
+    return OneCore(checked, searched)
 
 
 def plan_of_sweep(

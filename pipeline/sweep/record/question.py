@@ -95,9 +95,10 @@ class SweepQuestion(Frozen, frozen=True):
         settings = design_settings(LocatedSpace(self.space, {}), self.base)
         if isinstance(self.plan, StreamPlan):
             return SeveralCores(CheckedCores(settings, self.networks, self.allocations), self.plan)
-        return OneCore(
-            CheckedSpace(settings, self.networks, self.constraints, self.static_energy), self.plan
+        checked = CheckedSpace(
+            settings, self.networks, self.constraints, self.static_energy, self.plan.counting
         )
+        return OneCore(checked, self.plan)
 
     @property
     def job(self) -> SweepJob:

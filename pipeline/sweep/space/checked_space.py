@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias, final
 from nestmap.costmodel.area_leakage import areas_of, sum_areas, total_area
 from nestmap.model import (
     Accelerator,
+    Counting,
     InputError,
     MappingConstraints,
     NetworkProblem,
@@ -61,6 +62,7 @@ class CheckedSpace:
     networks: tuple[Workload, ...]
     constraints: MappingConstraints
     static_energy: bool = False
+    counting: Counting | None = None
     store: Store | Path | str | None = None
 
     def accelerator(self, design: Design) -> Accelerator:
@@ -71,9 +73,10 @@ class CheckedSpace:
         """
         tree = self.settings.description(design)
         try:
-            return read_accelerator(tree, self.store, static_energy=self.static_energy)
+            made = read_accelerator(tree, self.store, static_energy=self.static_energy)
         except InputError as error:
             raise error.inside(str(design)) from None
+        return made.counted(self.counting)
 
     def figures(self, design: Design) -> MachineFigures:
         """The hash and the area of a design's accelerator.
@@ -127,9 +130,12 @@ def check_space(
     given: GivenSpace | LocatedSpace,
     *,
     static_energy: bool = False,
+    counting: Counting | None = None,
     store: Store | Path | str | None = None,
 ) -> CheckedSpace:
     """Reads a design space and all that it names, and checks them against one another.
+
+    ``counting``: how the costs of designs are counted; by default as their description says.
 
     Raises:
         InputError: where the space, its base, a network or the mapping is invalid.
@@ -143,6 +149,7 @@ def check_space(
         networks=read_networks(located),
         constraints=_mapping(located),
         static_energy=static_energy,
+        counting=counting,
         store=store,
     )
 

@@ -13,6 +13,7 @@ import numpy as np
 from nestmap.model import (
     Accelerator,
     CostModelEvaluation,
+    Counting,
     EvaluationBatch,
     InputOperand,
     Layer,
@@ -185,7 +186,8 @@ class CostTable:
         if carried is None or (not kind.vector and len(set(carried)) < len(carried)):
             return _lacking(core, kind)
         layer, held = layer_of(kind, carried, nest.name), held_by_memory(kind, carried)
-        own = usable_cores(core.accelerator, kind.operations)
+        counting = None if cell.exact else Counting.REFERENCE
+        own = usable_cores(core.accelerator.counted(counting), kind.operations)
         constraints = LayerConstraints(dataflow=kind.dataflow)
         statistics = SearchStatistics()
         for accelerator, streamed in product(

@@ -90,13 +90,16 @@ def first_equals(problem: FlatProblem, unrollings: Ints, first: Ints) -> Ints:
 
 @kernel
 def _describe(problem: FlatProblem, x: int, sizes: Floats, into: Floats) -> None:
-    """All that matters to the energy of an operand; ir loops only by their product."""
-    into[0] = 1.0
+    """All that matters to the energy of an operand; ir loops only by their product.
+
+    If tiles are clipped, how often they repeat depends on each ir loop.
+    """
+    into[0] = -1.0 if problem.counts_clipped == 1 else 1.0
     for d in range(problem.dimensions):
-        if problem.relevance[x, d] == IRRELEVANT:
-            into[0] *= sizes[d]
-        else:
+        if _counts_apart(problem, x, d):
             into[1 + d] = sizes[d]
+        else:
+            into[0] *= sizes[d]
     n = 1 + problem.dimensions
     for level in range(problem.levels[x] + 1):
         into[n] = problem.units[FRACTIONAL, x, level]
@@ -108,10 +111,16 @@ def _describe(problem: FlatProblem, x: int, sizes: Floats, into: Floats) -> None
     for level in range(problem.levels[x] + 1):
         for i in range(problem.first_unrolled[x, level], problem.first_unrolled[x, level + 1]):
             d = problem.unrolled_dimension[x, i]
-            if problem.relevance[x, d] != IRRELEVANT:
+            if _counts_apart(problem, x, d):
                 into[n], into[n + 1] = level + 1, d
                 into[n + 2] = problem.unrolled_factor[FRACTIONAL, x, i]
                 n += 3
+
+
+@kernel
+def _counts_apart(problem: FlatProblem, x: int, d: int) -> bool:
+    """Whether the iterations of a dimension matter by themselves."""
+    return bool(problem.relevance[x, d] != IRRELEVANT or problem.counts_clipped == 1)
 
 
 @kernel
@@ -159,30 +168,32 @@ def operand_energies(
 
 @kernel
 def _operand_lattice(problem: FlatProblem, x: int, sizes: Floats) -> Lattice:
-    """The prime factors of relevant dimensions above one loop for all ir iterations."""
-    relevant, product, kept = sizes.copy(), 1.0, 0
+    """The prime factors of relevant dimensions above the loops over ir dimensions, one for each."""
+    relevant, kept = sizes.copy(), np.empty(problem.dimensions, np.int64)
+    count = 0
     for d in range(problem.dimensions):
         if problem.relevance[x, d] == IRRELEVANT:
-            product *= sizes[d]
-            relevant[d], kept = 1.0, d
+            relevant[d] = 1.0
+            if sizes[d] > 1.0:
+                kept[count] = d
+                count += 1
     grid = prime_lattice(relevant)
-    if product == 1.0:
-        return grid
     points, kinds = grid.below.shape
-    factors = np.empty((kinds + 1, 2), np.int64)
-    factors[0, 0], factors[0, 1] = kept, int(product)
-    for f in range(kinds):
-        copy_row(factors[f + 1], grid.factors[f])
-    below = np.zeros((points + 1, kinds + 1), np.int64)
-    depth = np.zeros(points + 1, np.int64)
-    step = np.empty((points + 1, kinds + 1), np.int64)
+    factors = np.empty((kinds + count, 2), np.int64)
+    below = np.zeros((points + count, kinds + count), np.int64)
+    depth = np.empty(points + count, np.int64)
+    step = np.empty((points + count, kinds + count), np.int64)
     step[:] = -1
-    step[0, 0] = 1
+    for f in range(count):
+        factors[f, 0], factors[f, 1] = kept[f], int(sizes[kept[f]])
+        below[f + 1 :, f], depth[f], step[f, f] = 1, f, f + 1
+    for f in range(kinds):
+        copy_row(factors[count + f], grid.factors[f])
     for p in range(points):
-        below[p + 1, 0], depth[p + 1] = 1, grid.depth[p] + 1
+        depth[count + p] = grid.depth[p] + count
         for f in range(kinds):
-            below[p + 1, f + 1] = grid.below[p, f]
-            step[p + 1, f + 1] = grid.step[p, f] + 1 if grid.step[p, f] >= 0 else -1
+            below[count + p, count + f] = grid.below[p, f]
+            step[count + p, count + f] = grid.step[p, f] + count if grid.step[p, f] >= 0 else -1
     return Lattice(factors, below, depth, step)
 
 
@@ -199,11 +210,17 @@ def _least_of(problem: FlatProblem, work: Work, lattice: Lattice, x: int, energi
                 spent[level, p] = np.inf
     least = np.zeros(spent.shape)
     accumulate(lattice, spent, problem.levels[x], least)
-    may_stay = len(lattice.depth) > 1 and problem.relevance[x, lattice.factors[0, 0]] == IRRELEVANT
-    kept = 1 if may_stay and x != OUT and problem.holds_inputs == 1 else 0
+    stays = 0
+    for f in range(len(lattice.factors)):
+        is_loop = (
+            len(lattice.depth) > 1 and problem.relevance[x, lattice.factors[f, 0]] == IRRELEVANT
+        )
+        stays += 1 if is_loop else 0
+    kept = stays if x != OUT and problem.holds_inputs == 1 else 0
     energies[IRRELEVANT_FIRST] = spent[0, kept] + least[1, 0]
-    if may_stay:
-        spent[1 : problem.levels[x], 1] = np.inf  # no boundary is above the ir loops alone
+    if stays > 0:
+        # no boundary is above the ir loops alone
+        spent[1 : problem.levels[x], 1 : stays + 1] = np.inf
         accumulate(lattice, spent, problem.levels[x], least)
     energies[RELEVANT_FIRST] = spent[0, 0] + least[1, 0]
 

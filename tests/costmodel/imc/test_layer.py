@@ -27,6 +27,7 @@ from tests.costmodel.imc.machines import (
     unrollings,
 )
 from tests.costmodel.machines import mapped, matmul
+from tests.counting import by_reference
 
 NODES = st.floats(min_value=7, max_value=180)
 VOLTS = st.floats(min_value=0.7, max_value=1.8)
@@ -88,10 +89,29 @@ def test_a_product_of_matrices_is_never_diagonal() -> None:
     assert rows_in_use(spatial) == 16
 
 
-def test_activations_are_not_rounded() -> None:
+def test_the_reference_does_not_round_activations() -> None:
     whole, ragged = unrolled("K 16", "C 8"), unrolled("K 16", "C 8", {"K": 24})
     for part, energy in energies(whole).items():
-        assert energies(ragged)[part] == pytest.approx(1.5 * energy, rel=1e-12)
+        assert energies(by_reference(ragged))[part] == pytest.approx(1.5 * energy, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("d1", "d2", "sizes", "rest"),
+    [
+        ("K 16", "C 8", {"K": 24}, ("K 8", "C 8")),
+        ("K 16", "C 8", {"C": 11}, ("K 16", "C 3")),
+        ("K 4 OX 4", "FX 3", {"OX": 6}, ("K 4 OX 2", "FX 3")),  # diagonal
+    ],
+)
+def test_the_last_activation_uses_what_is_left(
+    d1: str, d2: str, sizes: dict[str, int], rest: tuple[str, str]
+) -> None:
+    (name, size), whole = *sizes.items(), unrolled(d1, d2)
+    factor = whole.spatial_mapping.factor_of(name)
+    full = unrolled(d1, d2, {name: size - size % factor})
+    last = unrolled(*rest, {name: size % factor})
+    for part, energy in energies(unrolled(d1, d2, sizes)).items():
+        assert energy == pytest.approx(energies(full)[part] + energies(last)[part], rel=1e-12)
 
 
 def test_banks_change_nothing() -> None:

@@ -235,9 +235,8 @@ def test_there_are_four_modes(command: tuple[str, ...], mode: int) -> None:
 
 def test_options_become_a_split() -> None:
     made = parse_split(
-        SplitArguments(
-            mode=3, hint_loops=("OY=all / OX=2, K=4",), layer_cutoffs="7", reference=True
-        )
+        SplitArguments(mode=3, hint_loops=("OY=all / OX=2, K=4",), layer_cutoffs="7"),
+        Convention.STREAM,
     )
     assert (made.mode, made.cutoffs, made.convention) == (
         SplitMode.PER_LAYER,

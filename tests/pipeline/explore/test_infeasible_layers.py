@@ -25,6 +25,7 @@ from nestmap.pipeline.render.notebook.network import network_html
 from nestmap.pipeline.render.text.network import infeasible_notes, layer_table, totals
 from nestmap.store import RunStatus, Store
 from tests.costmodel.machines import machine, mapped, memory
+from tests.counting import by_reference
 from tests.pipeline.stages.kinds import SEARCHING, forbid
 
 EVERYWHERE: Final = "D1 D2 D3 D4"
@@ -79,10 +80,13 @@ def test_salsa_says_that_its_allocation_finds_no_place() -> None:
 
 def test_the_exact_search_finds_what_loma_does_not() -> None:
     cuts = ("O=3,4,4", "W=0,3,4", "I=3,3,4")
-    by_hand = evaluate(UNROLLED, temporal_mapping(UNROLLED, "OX 7, K 4, C 16, OY 7", cuts))
-    found = explore(SQUEEZE, simba_like(), FIXED)
+    mapping = temporal_mapping(UNROLLED, "OX 7, K 4, C 16, OY 7", cuts)
+    by_hand = evaluate(by_reference(UNROLLED), mapping)
+    found = explore(SQUEEZE, simba_like(), FIXED, reference=True)
     assert found.infeasible == ()
     assert found.latency <= by_hand.latency < 9583
+    exact = explore(SQUEEZE, simba_like(), FIXED)
+    assert by_hand.latency < exact.latency <= evaluate(UNROLLED, mapping).latency
 
 
 @pytest.mark.parametrize("search", ["loma", "salsa"])

@@ -369,7 +369,7 @@ def test_every_field_but_prices_and_names_is_looked_at() -> None:
     told = {difference.field for _, difference in REFUSED.values()}
     prices = {"unit_energy", "read_energy", "write_energy", "operation_energy"}
     leakage = {"leakage", "unit_leakage", "clock_period", "counts_leakage", "unused_leakage"}
-    others = {"name", "area", "unit_area", "area_unit", "array", "instance", "imc"}
+    others = {"name", "area", "unit_area", "area_unit", "array", "instance", "imc", "counting"}
     assert fields - told == others | prices | leakage
 
 

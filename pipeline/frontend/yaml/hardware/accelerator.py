@@ -97,8 +97,8 @@ FREE_FIRST_SUM: Final = Field(
 )
 STRICT_PORTS: Final = Field(
     "strict_ports",
-    "whether a layer takes at least as many cycles as each port is busy; with `false` loads may "
-    "overlap on a port, as in ZigZag",
+    "whether a layer takes at least as many cycles as each port is busy, as it always does unless "
+    "`--reference` counts as ZigZag does; there loads may overlap on a port with `false`",
     SWITCH,
     "true",
     Need.OPTIONAL,

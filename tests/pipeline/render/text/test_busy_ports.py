@@ -27,8 +27,8 @@ def network(*cmes: CostModelEvaluation) -> NetworkEvaluation:
 def test_a_network_names_its_worst_layer() -> None:
     assert overload_note(network(TIGHT, LOOSE)) == (
         "1 of 2 layers take fewer cycles than a port of theirs is busy: fc1, where the rw_port_1 "
-        "of top is busy for 3.5% more, above all. Loads overlap there, unless the accelerator has "
-        "strict_ports: true."
+        "of top is busy for 3.5% more, above all. Loads overlap there, as the reference counts; "
+        "without --reference they wait."
     )
     assert overload_note(network(TIGHT)) == ""
     assert overload_note(network(OLD)) == ""  # nothing is known of it
@@ -44,7 +44,7 @@ def test_a_mapping_shows_its_overloaded_port() -> None:
 def test_an_explanation_says_by_how_much() -> None:
     sentence = (
         "The port rw_port_1 of top is busy for 592 cycles, 3.5% more than the latency: its loads "
-        "overlap, unless the accelerator has strict_ports: true."
+        "overlap, as the reference counts; without --reference they wait."
     )
     loose, tight = explain(KEPT.spatial, LOOSE).text(), explain(STRICT.spatial, TIGHT).text()
     assert sentence in " ".join(loose.split())

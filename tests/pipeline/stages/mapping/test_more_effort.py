@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import nestmap
 from nestmap.model import (
+    Counting,
     InfeasibleError,
     Layer,
     LayerConstraints,
@@ -38,6 +39,9 @@ from tests.strategies import mapping_problems
 
 LOMA: Final = SearchOptions(lpf_limit=6, workers=1)
 """LOMA without its name, which would ask for ZigZag's way."""
+
+REFERENCE: Final = read_accelerator("tpu_like").counted(Counting.REFERENCE)
+"""Counted as by the reference: exact counting proves more."""
 
 
 def changed(options: SearchOptions, **others: Unpack[SearchOptions]) -> SearchOptions:
@@ -79,7 +83,7 @@ def test_more_is_never_worse(problem: MappingProblem, objective: Objective) -> N
 def test_all_spatial_mappings_share_their_work_and_are_not_worse_than_a_few() -> None:
     """A 1x1 convolution of MobileNetV2, whose search over all ends at its limit."""
     conv = nestmap.conv2d("conv", (1, 16, 112, 112), (96, 16, 1, 1))
-    problem = MappingProblem(layer=conv, accelerator=read_accelerator("tpu_like"))
+    problem = MappingProblem(layer=conv, accelerator=REFERENCE)
     few = SearchOptions(objective=Objective.LATENCY, workers=1, spatial_mappings=40, mixed=True)
     every = SearchPlan.of(changed(few, spatial_mappings="all", mixed=None))
     best = best_stage(every)(problem)
@@ -90,7 +94,7 @@ def test_all_spatial_mappings_share_their_work_and_are_not_worse_than_a_few() ->
 def test_more_factors_never_take_more_cycles() -> None:
     """Those of the reference do here: see tests/properties/test_lpf_limit.py."""
     problem = MappingProblem(
-        layer=bundled_network("light:alexnet").layers[6], accelerator=read_accelerator("tpu_like")
+        layer=bundled_network("light:alexnet").layers[6], accelerator=REFERENCE
     )
     one = changed(LOMA, objective="latency", spatial_mappings=1)
     as_zigzag = [least(problem, changed(one, lpf_limit=n)) for n in (5, 6)]

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from nestmap.costmodel.evaluate import evaluate_batch
 from nestmap.model import (
     Accelerator,
+    Counting,
     Dataflow,
     Layer,
     LayerConstraints,
@@ -87,16 +88,25 @@ class Small:
     mapping_type: MappingType
 
 
-def seeded_problem(kind: Kind, seed: int, most: int = MOST_MAPPINGS) -> Small:
+def seeded_problem(
+    kind: Kind, seed: int, most: int = MOST_MAPPINGS, counting: Counting = Counting.REFERENCE
+) -> Small:
     """The problem of that kind and number, with at most ``most`` mappings."""
-    return draw_problem(Random(f"{kind} {seed}"), kind, most)
+    return counted(draw_problem(Random(f"{kind} {seed}"), kind, most), counting)
+
+
+def counted(small: Small, counting: Counting) -> Small:
+    """The same problem in this counting."""
+    accelerator = copy_with(small.spatial.accelerator, {"counting": counting})
+    problem = copy_with(small.spatial.problem, {"accelerator": accelerator})
+    return Small(copy_with(small.spatial, {"problem": problem}), small.mapping_type)
 
 
 @st.composite
 def small_problems(draw: st.DrawFn, most: int = MOST_MAPPINGS) -> Small:
     """Problems of all kinds."""
-    kind = draw(st.sampled_from(Kind))
-    return draw_problem(draw(st.randoms(use_true_random=False)), kind, most)
+    kind, counting = draw(st.sampled_from(Kind)), draw(st.sampled_from(Counting))
+    return counted(draw_problem(draw(st.randoms(use_true_random=False)), kind, most), counting)
 
 
 def draw_problem(random: Random, kind: Kind, most: int) -> Small:

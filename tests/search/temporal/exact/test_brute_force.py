@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 
 from nestmap.costmodel.evaluate import evaluate, evaluate_batch
-from nestmap.model import EvaluationBatch, Loop, Objective, SpatialProblem
+from nestmap.model import Counting, EvaluationBatch, Loop, Objective, SpatialProblem
 from nestmap.search import best_of
 from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact
 from nestmap.search.temporal.ordering import pinned_orders
@@ -41,12 +41,15 @@ PROVEN = 1e-9
 
 @pytest.mark.parametrize("first", range(0, SEEDS, BLOCK))
 @pytest.mark.parametrize("kind", Kind)
-def test_optima_and_fronts_are_those_of_brute_force(kind: Kind, first: int) -> None:
+@pytest.mark.parametrize("counting", Counting)
+def test_optima_and_fronts_are_those_of_brute_force(
+    counting: Counting, kind: Kind, first: int
+) -> None:
     for seed in range(first, first + BLOCK):
         try:
-            check(seeded_problem(kind, seed, MOST_MAPPINGS))
+            check(seeded_problem(kind, seed, MOST_MAPPINGS, counting))
         except Exception as error:
-            error.add_note(f"seeded_problem(Kind.{kind.name}, {seed}, {MOST_MAPPINGS})")
+            error.add_note(f"seeded_problem(Kind.{kind.name}, {seed}, {MOST_MAPPINGS}, {counting})")
             raise
 
 
