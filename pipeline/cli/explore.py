@@ -9,6 +9,7 @@ from typing import Final, final
 from uuid import UUID
 
 from nestmap.model import (
+    Counting,
     InputError,
     NetworkEvaluation,
     NetworkProblem,
@@ -225,6 +226,8 @@ def _report(
         reduced = reduced_unrollings(network, best)
         files.write(best, front_json(found.front, run, reduced))
         _print_front(found, best, network.workload, reduced)
+    if network.accelerator.counting is Counting.REFERENCE:
+        show_prose("Costs are counted as by ZigZag; an execution may move more.")
     files.tell()
 
 

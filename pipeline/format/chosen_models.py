@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nestmap.model.hardware.accelerator import Accelerator
+from nestmap.model.hardware.accelerator import Accelerator, Counting
 
 
 def chosen_models(accelerator: Accelerator) -> Iterator[str]:
-    """A sentence for each choice that is not ZigZag's."""
+    """A sentence for each choice that is not the usual one."""
+    if accelerator.counting is Counting.REFERENCE:
+        yield "Costs are counted as by ZigZag."
     if accelerator.counts_leakage:
         yield "Energies include leakage."
     if accelerator.free_first_sum:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nestmap.model import Accelerator
+from nestmap.model import Accelerator, Counting
 from nestmap.model.base import copy_with
 from nestmap.pipeline.format.chosen_models import chosen_models
 from nestmap.pipeline.render.notebook.views import accelerator_html
@@ -14,11 +14,14 @@ CHOICES = {"counts_leakage": True, "free_first_sum": True, "strict_ports": True}
 
 
 def chosen(machine: Accelerator, *names: str) -> str:
-    return " ".join(chosen_models(copy_with(machine, {x: CHOICES[x] for x in names})))
+    exact = machine.counted(Counting.EXACT)
+    return " ".join(chosen_models(copy_with(exact, {x: CHOICES[x] for x in names})))
 
 
 def test_each_choice_is_a_sentence() -> None:
     assert chosen(SHARED) == ""
+    reference = SHARED.counted(Counting.REFERENCE)
+    assert list(chosen_models(reference)) == ["Costs are counted as by ZigZag."]
     assert chosen(SHARED, "free_first_sum") == "Sums begin without a read of zeros."
     assert chosen(SHARED, "strict_ports") == "Layers take at least as long as each port is busy."
     packed = (bitmask("I1"), run_length("O", 5))
