@@ -95,6 +95,11 @@ def exported(result: SweepResult) -> str:
     return "".join(answer_text(result.relation(), Layout.JSON))
 
 
+def test_how_several_cores_count_is_for_the_split_to_say(file: Path) -> None:
+    with pytest.raises(InputError, match="reference cannot be combined with several cores"):
+        nestmap.sweep(file, plan=PLAN, reference=True)
+
+
 def test_results_do_not_depend_on_threads_or_processes(swept: SweepResult, file: Path) -> None:
     assert nestmap.sweep(file, plan=PLAN, workers=1) == swept
     assert nestmap.sweep(file, plan=PLAN, workers=4) == swept
