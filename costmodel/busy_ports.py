@@ -17,8 +17,8 @@ def moving_cycles(problem: FlatProblem, work: Work, transfer: int) -> float:
 
     Formula: docs/cost-model.md#busy-ports
 
-    Reads: loops, dimension, factor, stationary_cut, cycles, slides, moved, run, psum_above,
-    times, needed, fresh_needed.
+    Reads: dimension, factor, stationary_cut, cycles, slides, moved, run, psum_above, times,
+    needed, fresh_needed.
     Fills: extent, tile, period, last, full, edge.
     """
     x, link = problem.transfer_operand[transfer], link_of(problem, transfer)
@@ -40,8 +40,8 @@ def busy_cycles(problem: FlatProblem, work: Work, port: int) -> float:
 
     Formula: docs/cost-model.md#busy-ports
 
-    Reads: loops, dimension, factor, stationary_cut, cycles, slides, moved, run, psum_above,
-    times, needed, fresh_needed.
+    Reads: dimension, factor, stationary_cut, cycles, slides, moved, run, psum_above, times,
+    needed, fresh_needed.
     Fills: extent, tile, period, last, full, edge.
     """
     busy = 0.0
@@ -72,8 +72,8 @@ def wait_for_ports(problem: FlatProblem, work: Work, stall: float, others: float
 
     Formula: docs/cost-model.md#busy-ports
 
-    Reads: loops, dimension, factor, stationary_cut, cycles, slides, moved, run, psum_above,
-    times, needed, fresh_needed, port_stall.
+    Reads: dimension, factor, stationary_cut, cycles, slides, moved, run, psum_above, times,
+    needed, fresh_needed, port_stall.
     Fills: extent, tile, period, last, full, edge, port_wait.
     """
     worst = stall

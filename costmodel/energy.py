@@ -20,9 +20,9 @@ def count_accesses(problem: FlatProblem, work: Work) -> None:
 
     Formula: docs/cost-model.md#word-accesses, docs/cost-model.md#gated-operations
 
-    Reads: slides, moved, run, psum_above, bits, fresh_bits, times, loops, dimension, factor,
-    stationary_cut.
-    Fills: accesses, extent, tile, period, last, full, edge.
+    Reads: dimension, factor, stationary_cut, slides, moved, run, psum_above, bits, times,
+    fresh_bits.
+    Fills: extent, tile, period, last, full, edge, accesses.
     """
     for x in range(problem.operands):
         for link in range(problem.levels[x]):

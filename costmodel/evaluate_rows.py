@@ -177,8 +177,8 @@ def skipped_cycles(problem: FlatProblem, work: Work, latency: float) -> float:
 
     Formula: docs/cost-model.md#skipped-steps
 
-    Reads: loops, dimension, factor, stationary_cut, cycles, elements, slides, fresh, moved,
-    run, psum_above, times, needed, fresh_needed.
+    Reads: dimension, factor, stationary_cut, cycles, elements, slides, fresh, moved, run,
+    psum_above, times, needed, fresh_needed.
     Fills: extent, tile, period, last, full, edge.
     """
     skippable = skippable_cycles(problem, float(work.cycles[0, problem.levels[0]]))

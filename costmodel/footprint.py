@@ -136,7 +136,7 @@ def _count_full_tiles(problem: FlatProblem, work: Work, x: int) -> None:
     for level in range(problem.levels[x] + 1):
         for n in range(done, work.stationary_cut[x, level]):
             work.extent[work.dimension[n]] *= work.factor[n]
-        done = max(done, work.stationary_cut[x, level])
+        done = work.stationary_cut[x, level]
         if level > 0:
             add_unrollings(problem, work, FRACTIONAL, x, level)
         _keep_tile(problem, work, FRACTIONAL, x, level, tile_elements(problem, work, x))

@@ -33,7 +33,7 @@ def handed_on_bits(problem: FlatProblem, work: Work, transfer: int) -> float:
 
     Formula: docs/cost-model.md#hops
 
-    Reads: loops, dimension, factor, stationary_cut, elements, slides, fresh, moved, run, times.
+    Reads: dimension, factor, stationary_cut, elements, slides, fresh, moved, run, times.
     Fills: extent, tile, period, last, full, edge.
     """
     x, link = problem.transfer_operand[transfer], link_of(problem, transfer)
@@ -59,7 +59,7 @@ def hop_energy_of(problem: FlatProblem, work: Work, transfer: int) -> float:
 
     Formula: docs/cost-model.md#hops
 
-    Reads: loops, dimension, factor, stationary_cut, elements, slides, fresh, moved, run, times.
+    Reads: dimension, factor, stationary_cut, elements, slides, fresh, moved, run, times.
     Fills: extent, tile, period, last, full, edge.
     """
     if problem.hop_energy == 0.0:
@@ -73,7 +73,7 @@ def hop_energy(problem: FlatProblem, work: Work) -> float:
 
     Formula: docs/cost-model.md#hops
 
-    Reads: loops, dimension, factor, stationary_cut, elements, slides, fresh, moved, run, times.
+    Reads: dimension, factor, stationary_cut, elements, slides, fresh, moved, run, times.
     Fills: extent, tile, period, last, full, edge.
     """
     total = 0.0
@@ -93,8 +93,7 @@ def hop_cycles(problem: FlatProblem, work: Work, x: int, link: int) -> float:
 
     Formula: docs/cost-model.md#busy-hops
 
-    Reads: loops, dimension, factor, stationary_cut, cycles, elements, slides, fresh, moved,
-    run.
+    Reads: dimension, factor, stationary_cut, cycles, elements, slides, fresh, moved, run.
     Fills: extent, tile, period, last, full, edge.
     """
     if shared_below(problem, x, link) == 0.0:
@@ -120,8 +119,7 @@ def hop_stall(problem: FlatProblem, work: Work, x: int, link: int, others: float
 
     Formula: docs/cost-model.md#busy-hops
 
-    Reads: loops, dimension, factor, stationary_cut, cycles, elements, slides, fresh, moved,
-    run.
+    Reads: dimension, factor, stationary_cut, cycles, elements, slides, fresh, moved, run.
     Fills: extent, tile, period, last, full, edge.
     """
     return float(np.ceil(hop_cycles(problem, work, x, link) - others))
@@ -135,8 +133,7 @@ def wait_for_hops(problem: FlatProblem, work: Work, stall: float, others: float)
 
     Formula: docs/cost-model.md#busy-hops
 
-    Reads: loops, dimension, factor, stationary_cut, cycles, elements, slides, fresh, moved,
-    run.
+    Reads: dimension, factor, stationary_cut, cycles, elements, slides, fresh, moved, run.
     Fills: extent, tile, period, last, full, edge.
     """
     worst = stall

@@ -43,7 +43,7 @@ def sum_elements(problem: FlatProblem, work: Work, end: End, each: float, width:
 
     Formula: docs/cost-model.md#kinds-of-periods
 
-    Reads: loops, dimension, factor, stationary_cut, slides, moved, run.
+    Reads: dimension, factor, stationary_cut, slides, moved, run.
     Fills: extent, tile, period, last, full, edge.
     """
     repeats = divide_loops(problem, work, end)
@@ -53,6 +53,8 @@ def sum_elements(problem: FlatProblem, work: Work, end: End, each: float, width:
 @kernel
 def divide_loops(problem: FlatProblem, work: Work, end: End) -> float:
     """Divides each loop into periods; returns how often ir loops repeat each of them.
+
+    A loop that ends within the first period has no full one.
 
     Fills: extent, tile, period, last, full.
     """
@@ -68,7 +70,7 @@ def divide_loops(problem: FlatProblem, work: Work, end: End) -> float:
         work.extent[problem.unrolled_dimension[end.x, i]] *= problem.unrolled_factor[0, end.x, i]
     repeats = 1.0
     for d in range(problem.dimensions):
-        work.period[d] = min(work.extent[d], problem.loop_size[d])
+        work.period[d] = work.extent[d]
         work.full[d] = np.floor(problem.loop_size[d] / work.period[d])
         work.last[d] = problem.loop_size[d] - work.full[d] * work.period[d]
     if end.is_first == 1:
@@ -83,14 +85,12 @@ def divide_loops(problem: FlatProblem, work: Work, end: End) -> float:
 def _keep_first(problem: FlatProblem, work: Work, end: End, above: int) -> None:
     """Keeps the periods of the first instance: one in each step, the last may be clipped.
 
-    Fills: extent, last, full.
+    Fills: last, full.
     """
-    reset_tile(problem, work)
-    for n in range(work.stationary_cut[end.x, end.link], work.loops):
-        work.extent[work.dimension[n]] *= work.factor[n]
     for d in range(problem.dimensions):
-        units, steps = _units_above(problem, end, above, d), work.extent[d]
-        left = problem.loop_size[d] - (steps - 1.0) * units * work.period[d]
+        step = _units_above(problem, end, above, d) * work.period[d]
+        steps = np.ceil(problem.loop_size[d] / step)
+        left = problem.loop_size[d] - (steps - 1.0) * step
         is_clipped = left < work.period[d]
         work.last[d] = left if is_clipped else 0.0
         work.full[d] = steps - (1.0 if is_clipped else 0.0)
@@ -131,9 +131,9 @@ def sum_kinds(
         return float(repeats * words)
     least = np.inf
     for d in range(problem.dimensions):
-        if can_slide(problem, end.x, end.link, d):
-            run = work.full[d] + (1.0 if work.last[d] > 0 else 0.0)
-            least = min(least, _sum_runs(problem, work, end, (each, width), d, run))
+        periods = work.full[d] + (1.0 if work.last[d] > 0 else 0.0)
+        if periods > 1.0 and can_slide(problem, end.x, end.link, d):
+            least = min(least, _sum_runs(problem, work, end, (each, width), d, periods))
     return float(repeats * least)
 
 
@@ -143,18 +143,15 @@ def _sum_runs(
 ) -> float:
     """The words of windows that slide along a dimension, in runs of so many periods.
 
-    The first period of a run moves its tile, every other one what is new.
+    The first period of a run moves its tile, every other one what is new. All runs are equally
+    long, as nothing that slides is unrolled above, so that a clipped period ends one.
     """
-    has_last = 1.0 if work.last[moved] > 0 else 0.0
-    periods = work.full[moved] + has_last
-    runs = np.ceil(periods / run)
-    last_begins = has_last if (periods - 1.0) % run == 0.0 else 0.0
-    total = 0.0
+    has_last, total = 1.0 if work.last[moved] > 0 else 0.0, 0.0
+    runs = (work.full[moved] + has_last) / run
     for is_new, is_last, count in (
-        (0, 0, runs - last_begins),
-        (1, 0, work.full[moved] - (runs - last_begins)),
-        (0, 1, last_begins),
-        (1, 1, has_last - last_begins),
+        (0, 0, runs),
+        (1, 0, work.full[moved] - runs),
+        (1, 1, has_last),
     ):
         if count > 0:
             total += count * _sum_edges(problem, work, end, unit, (moved, is_new, is_last))
@@ -204,14 +201,13 @@ def _sum_edges(
 def period_elements(problem: FlatProblem, work: Work, end: End, moved: int) -> float:
     """Elements that a period of ``extent`` moves: what is new if a window slides along ``moved``.
 
-    Reads: extent, tile.
+    Reads: extent, tile, period.
     Fills: nothing.
     """
     x, is_full, elements = end.x, True, 1.0
     for d in range(problem.dimensions):
-        if problem.relevance[x, d] != IRRELEVANT:
-            units = _units_here(problem, end, d)
-            is_full = is_full and work.extent[d] == work.tile[d] * units
+        if problem.relevance[x, d] != IRRELEVANT and work.extent[d] < work.period[d]:
+            is_full = False
     if end.is_high == 0 or is_full:
         tile = work.tile if end.is_high == 1 else work.extent
         for i in range(problem.first_r[x], problem.first_r[x + 1]):
@@ -229,28 +225,16 @@ def period_elements(problem: FlatProblem, work: Work, end: End, moved: int) -> f
 
 @kernel
 def first_period(problem: FlatProblem, work: Work, x: int, link: int) -> float:
-    """Elements of a full period for all units below a memory.
+    """Elements of the largest period for all units below a memory.
 
-    Reads: loops, dimension, factor, stationary_cut.
+    Reads: dimension, factor, stationary_cut.
     Fills: extent, tile, period, last, full.
     """
     end = End(x, link, 1, 0)
     divide_loops(problem, work, end)
     for d in range(problem.dimensions):
-        work.extent[d] = work.period[d]
+        work.extent[d] = min(work.period[d], problem.loop_size[d])
     return period_elements(problem, work, end, NOTHING)
-
-
-@kernel
-def _units_here(problem: FlatProblem, end: End, d: int) -> float:
-    """The unrolling of a dimension over the units that one instance of this end serves."""
-    if end.is_high == 1:
-        for i in range(
-            problem.first_unrolled[end.x, end.link], problem.first_unrolled[end.x, end.link + 1]
-        ):
-            if problem.unrolled_dimension[end.x, i] == d:
-                return float(problem.unrolled_factor[0, end.x, i])
-    return 1.0
 
 
 @kernel

@@ -84,20 +84,19 @@ def measure_transfers(problem: FlatProblem, work: Work) -> None:
 
     Formula: docs/cost-model.md#bits-of-a-period-and-periods
 
-    Reads: elements, slides, fresh, psum_above, first_sums, cycles, loops, dimension, factor,
-    stationary_cut.
-    Fills: bits, fresh_bits, times, extent, tile, period, last, full.
+    Reads: dimension, factor, stationary_cut, cycles, elements, slides, fresh, psum_above,
+    first_sums.
+    Fills: extent, tile, period, last, full, bits, times, fresh_bits.
     """
     for x in range(problem.operands):
         for link in range(problem.levels[x]):
             periods = work.cycles[x, problem.levels[x]] / work.cycles[x, link]
             for view in range(problem.views):
                 unfinished = x == OUT and work.psum_above[view, link] == 1
-                each = problem.partial_bits if unfinished else problem.element_bits
                 for i in range(problem.link_transfers[x, link]):
                     t = problem.link_transfer[x, link, i]
                     level = problem.transfer_level[t]
-                    stored = each[x, level]
+                    stored = stored_bits_of(problem, work, view, t)
                     boost = problem.boost[view, x, link] if link < level else 1.0
                     words = work.elements[view, x, link] * boost
                     if problem.counts_clipped == 1 and link < level:
@@ -127,7 +126,7 @@ def sum_periods(
 
     Formula: docs/cost-model.md#kinds-of-periods
 
-    Reads: loops, dimension, factor, stationary_cut, slides, moved, run, psum_above, times.
+    Reads: dimension, factor, stationary_cut, slides, moved, run, psum_above, times.
     Fills: extent, tile, period, last, full, edge.
     """
     if work.times[0, transfer] == 0:

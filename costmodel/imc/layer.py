@@ -46,8 +46,8 @@ def _activations(spatial: SpatialProblem) -> Iterator[tuple[Factors, Factors, fl
         return
     sizes, kinds = spatial.layer.sizes, list[list[tuple[str, int, int]]]()
     for name in dict.fromkeys([*on_columns, *on_rows]):
-        periods, last = divmod(sizes[name], on_columns.get(name, 1) * on_rows.get(name, 1))
         whole = on_columns.get(name, 1) * on_rows.get(name, 1)
+        periods, last = divmod(sizes[name], whole)
         kinds.append([(name, n, times) for n, times in ((whole, periods), (last, 1)) if n * times])
     others = prod(size for name, size in sizes.items() if name not in (*on_columns, *on_rows))
     for kind in product(*kinds):

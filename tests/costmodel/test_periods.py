@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from nestmap.costmodel.evaluate import evaluate
@@ -18,6 +18,7 @@ from nestmap.model import (
     MemoryInstance,
     MemoryLevel,
     MemoryPort,
+    Movement,
     OperationalArray,
     PortKind,
     PortUse,
@@ -27,6 +28,7 @@ from nestmap.model import (
     layer_from_equation,
     needed_movements,
 )
+from tests.costmodel.machines import convolution, machine, mapped, memory, ordered
 from tests.executor import execute
 from tests.single_values import BOOLEANS, among, between
 from tests.strategies import Case, subsets, temporal_mappings
@@ -38,7 +40,7 @@ STEPS = ((1, 1), (1, 1), (2, 1), (3, 1), (1, 2), (3, 2))
 OPERANDS = ("I1", "I2", OUTPUT)
 
 
-def memory(
+def drawn_memory(
     draw: st.DrawFn, name: str, operands: tuple[str, ...], served: tuple[str, ...], is_top: bool
 ) -> MemoryLevel:
     """A memory with a port for each operand, of any width."""
@@ -91,16 +93,16 @@ def tiny_layers(draw: st.DrawFn, axes: str, most: int) -> Layer:
 
 
 @st.composite
-def machines(draw: st.DrawFn, served: st.SearchStrategy[tuple[str, ...]]) -> Accelerator:
+def drawn_machines(draw: st.DrawFn, served: st.SearchStrategy[tuple[str, ...]]) -> Accelerator:
     """Memories of single operands, perhaps one of all below the top."""
     memories = [
-        memory(draw, f"{x}_{i}", (x,), draw(served), is_top=False)
+        drawn_memory(draw, f"{x}_{i}", (x,), draw(served), is_top=False)
         for x in OPERANDS
         for i in range(draw(between(0, 2)))
     ]
     if draw(BOOLEANS):
-        memories.append(memory(draw, "buffer", OPERANDS, draw(served), is_top=False))
-    memories.append(memory(draw, "top", OPERANDS, SIDES, is_top=True))
+        memories.append(drawn_memory(draw, "buffer", OPERANDS, draw(served), is_top=False))
+    memories.append(drawn_memory(draw, "top", OPERANDS, SIDES, is_top=True))
     array = OperationalArray(
         sides=tuple(ArraySide(name=name, size=5) for name in SIDES),
         unit_energy=1.0,
@@ -111,7 +113,9 @@ def machines(draw: st.DrawFn, served: st.SearchStrategy[tuple[str, ...]]) -> Acc
     )
 
 
-def mapped(draw: st.DrawFn, layer: Layer, machine: Accelerator, dimensions: Sequence[str]) -> Case:
+def drawn_mapping(
+    draw: st.DrawFn, layer: Layer, machine: Accelerator, dimensions: Sequence[str]
+) -> Case:
     """A mapping that unrolls these dimensions anywhere, with rests anywhere."""
     unrollings, done = list[Unrolling](), dict.fromkeys(layer.sizes, 1)
     for side in SIDES:
@@ -135,7 +139,7 @@ def mapped(draw: st.DrawFn, layer: Layer, machine: Accelerator, dimensions: Sequ
 def any_cases(draw: st.DrawFn) -> Case:
     """Tiny layers on arrays of three dimensions."""
     layer = draw(tiny_layers(draw(among(("", "X", "XY"))), 400))
-    return mapped(draw, layer, draw(machines(subsets(SIDES))), tuple(layer.sizes))
+    return drawn_mapping(draw, layer, draw(drawn_machines(subsets(SIDES))), tuple(layer.sizes))
 
 
 @st.composite
@@ -143,7 +147,7 @@ def window_cases(draw: st.DrawFn) -> Case:
     """Windows along one axis, both of whose dimensions the array unrolls at one level."""
     layer = draw(tiny_layers("X", 90))
     served = st.sampled_from([(), SIDES])
-    return mapped(draw, layer, draw(machines(served)), ("OX", "FX"))
+    return drawn_mapping(draw, layer, draw(drawn_machines(served)), ("OX", "FX"))
 
 
 def shares_in_part(spatial: SpatialProblem) -> bool:
@@ -166,6 +170,28 @@ def shares_in_part(spatial: SpatialProblem) -> bool:
     return False
 
 
+CLIPPED_WINDOWS = Case(
+    mapped(
+        convolution({"K": 1, "C": 1, "OX": 7, "FX": 5}),
+        machine(
+            memory("register", operands="I1"),
+            memory("top", served="D1 D2"),
+            sides={"D1": 3, "D2": 2},
+        ),
+        {"D1": "OX 3", "D2": "FX 2"},
+    ),
+    ordered("OX 3 FX 3", {"O": (2,), "W": (2,), "I": (2, 2)}),
+)
+"""Outputs 3, 3 and 1 beside taps 3 and 2, in registers: both dimensions end within a unit."""
+
+
+def test_units_with_clipped_windows_share_the_largest_one() -> None:
+    cme = evaluate(CLIPPED_WINDOWS.spatial, CLIPPED_WINDOWS.temporal)
+    # by position: two full windows, the larger of 1 output with 3 taps and 3 with 2, and 1 with 2
+    assert cme.level("I", 1).costs.accesses_of(Movement.RD_TO_LOW) == 5 + 5 + 4 + 2
+
+
+@example(CLIPPED_WINDOWS)
 @settings(max_examples=5000 if STRESS else 500, deadline=None)
 @given(any_cases() | window_cases())
 def test_words_and_busy_cycles_are_those_of_an_execution(case: Case) -> None:
