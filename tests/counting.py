@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from nestmap.model import Counting, SpatialProblem
-from nestmap.model.base import copy_with
+from tests.properties.variants import with_accelerator
 
 
 def by_reference(spatial: SpatialProblem) -> SpatialProblem:
     """The same problem as the reference counts it."""
-    accelerator = spatial.accelerator.counted(Counting.REFERENCE)
-    return copy_with(spatial, {"problem": copy_with(spatial.problem, {"accelerator": accelerator})})
+    return with_accelerator(spatial, spatial.accelerator.counted(Counting.REFERENCE))

@@ -158,6 +158,11 @@ class Counting(StrEnum):
     REFERENCE = "reference"
     """As ZigZag counts: tiles are averages, and loads may overlap beyond the width of a port."""
 
+    @classmethod
+    def of(cls, reference: bool | None) -> Counting | None:
+        """The counting that an option ``reference`` asks for; ``None`` if it is not given."""
+        return None if reference is None else cls.REFERENCE if reference else cls.EXACT
+
 
 class Accelerator(Frozen, frozen=True):
     """An array, its memories (innermost first) and, optionally, a vector unit.

@@ -41,7 +41,13 @@ from nestmap.pipeline.explore.api import read_network
 from nestmap.pipeline.explore.replay import fixed_spatial, only_layer, replay
 from nestmap.pipeline.render.json.results import full_json
 from nestmap.pipeline.render.text.evaluation import breakdown
-from nestmap.pipeline.render.text.network import infeasible_notes, layer_table, machine_note, totals
+from nestmap.pipeline.render.text.network import (
+    counting_note,
+    infeasible_notes,
+    layer_table,
+    machine_note,
+    totals,
+)
 from nestmap.pipeline.render.text.vector import vector_note
 from nestmap.pipeline.stages import SpatialMappingConversionStage, WorkloadStage
 from nestmap.pipeline.stages.mapping.imc_skipped import skipped_note
@@ -221,6 +227,7 @@ def run_evaluate(options: EvaluateOptions) -> None:
     run = _record(options, network, evaluation)
     _write(options, evaluation, run)
     _print_layer(spatial, cme)
+    show_prose(counting_note(network.accelerator))
     _tell_place(options, run)
 
 
@@ -239,11 +246,13 @@ def _run_replay(options: EvaluateOptions, file: str) -> None:
         (result,) = evaluation.layers
         spatial = fixed_spatial()(_problem(network, options.layer))
         _print_layer(spatial, result.cme)
+        show_prose(counting_note(network.accelerator))
         _tell_place(options, run)
         return
     show(layer_table(workload.layers, evaluation, output_width()))
     skipped = skipped_note(workload.layers, evaluation)
-    notes = (machine_note(evaluation), vector_note(evaluation), skipped)
+    counting = counting_note(network.accelerator)
+    notes = (machine_note(evaluation), vector_note(evaluation), skipped, counting)
     for note in (totals(evaluation), *infeasible_notes(evaluation.infeasible), *notes):
         show_prose(note)
     _tell_place(options, run)
@@ -288,8 +297,8 @@ def _network(options: EvaluateOptions, mapping: str | None) -> NetworkProblem:
         mapping,
         static_energy=options.static_energy,
     )
-    counting = Counting.REFERENCE if options.reference else None
-    return copy_with(network, {"accelerator": network.accelerator.counted(counting)})
+    counted = network.accelerator.counted(Counting.of(options.reference))
+    return copy_with(network, {"accelerator": counted})
 
 
 def _problem(network: NetworkProblem, layer: str) -> MappingProblem:

@@ -9,7 +9,6 @@ from typing import Final, final
 from uuid import UUID
 
 from nestmap.model import (
-    Counting,
     InputError,
     NetworkEvaluation,
     NetworkProblem,
@@ -57,6 +56,7 @@ from nestmap.pipeline.render.text.front import front_table
 from nestmap.pipeline.render.text.gap import gap_note
 from nestmap.pipeline.render.text.network import (
     bundled_mapping_note,
+    counting_note,
     infeasible_notes,
     layer_table,
     machine_note,
@@ -226,8 +226,7 @@ def _report(
         reduced = reduced_unrollings(network, best)
         files.write(best, front_json(found.front, run, reduced))
         _print_front(found, best, network.workload, reduced)
-    if network.accelerator.counting is Counting.REFERENCE:
-        show_prose("Costs are counted as by ZigZag; an execution may move more.")
+    show_prose(counting_note(network.accelerator))
     files.tell()
 
 

@@ -387,16 +387,16 @@ def evaluate(
     spatial_mapping: SpatialMapping,
     temporal_mapping: TemporalMapping,
     constraints: LayerConstraints | None = None,
-    counting: Counting | None = None,
+    reference: bool | None = None,
 ) -> CostModelEvaluation:
-    """Evaluates one mapping of one layer; by default in the counting of the accelerator.
+    """Evaluates one mapping of one layer; with ``reference`` as the reference counts.
 
     Raises:
         pydantic.ValidationError: where layer, accelerator and mapping do not match.
     """
     problem = MappingProblem(
         layer=layer,
-        accelerator=read_accelerator(accelerator).counted(counting),
+        accelerator=read_accelerator(accelerator).counted(Counting.of(reference)),
         constraints=constraints or LayerConstraints(),
     )
     spatial = SpatialProblem(problem=problem, spatial_mapping=spatial_mapping)

@@ -111,10 +111,8 @@ class SearchPlan(Frozen, frozen=True):
             InputError: where an option is invalid.
         """
         check_names(options, SearchOptions.__annotations__)
-        reference = options.get("reference")
-        counting = Counting.REFERENCE if reference else Counting.EXACT
         changes = {
-            "counting": None if reference is None else counting,
+            "counting": Counting.of(options.get("reference")),
             "objective": named(Objective, options.get("objective"), "objective"),
             "prune": options.get("prune"),
             "count_vector": options.get("count_vector"),
@@ -135,6 +133,11 @@ class SearchPlan(Frozen, frozen=True):
     def counted(self, network: NetworkProblem) -> NetworkProblem:
         """The network on its accelerator in the counting of the plan."""
         return copy_with(network, {"accelerator": network.accelerator.counted(self.counting)})
+
+    @property
+    def is_reference(self) -> bool:
+        """Whether costs are those of the reference, whatever the accelerator says."""
+        return self.counting is Counting.REFERENCE
 
     @property
     def effective_search(self) -> Search:

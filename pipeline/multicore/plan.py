@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from nestmap.model import Frozen, InputError, Objective
 from nestmap.model.multicore.population import AllocationObjective
 from nestmap.model.multicore.schedule import CandidateRule, ScheduleOptions
-from nestmap.model.multicore.split_options import SplitOptions
+from nestmap.model.multicore.split_options import Convention, SplitOptions
 from nestmap.pipeline.explore.choices import member_by_name, named
 from nestmap.pipeline.explore.options import ObjectiveName, SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
@@ -51,6 +51,11 @@ class StreamPlan(Frozen, frozen=True):
     genetic: GeneticOptions = GeneticOptions()
     constraint: ConstraintOptions = ConstraintOptions()
     objective: Objective = Objective.LATENCY
+
+    @property
+    def is_reference(self) -> bool:
+        """Whether costs are those of the reference, on cores and between them."""
+        return self.split is not None and self.split.convention is Convention.STREAM
 
     @classmethod
     def of(cls, options: StreamOptions, split: SplitOptions | None = None) -> StreamPlan:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import floor
+from math import floor, prod
 
 import pytest
 from hypothesis import given
@@ -36,7 +36,7 @@ def has_whole_windows(layer: Layer) -> bool:
 def check_floors(spatial: SpatialProblem, cme: CostModelEvaluation) -> None:
     """Compulsory traffic at the outermost memories, busy ports, and steps of the array."""
     assert all((port.busy or 0) <= cme.latency for port in cme.port_stalls)
-    assert cme.latency >= cme.ideal_temporal_cycles
+    assert cme.latency >= prod(spatial.temporal_sizes.values())
     layer, whole = spatial.layer, has_whole_windows(spatial.layer)
     for operand in layer.operands:
         levels = spatial.problem.levels(operand.name)

@@ -139,7 +139,8 @@ def _yaml(asked: SweepQuestion, design: DesignResult) -> str:
 
 
 def _command(asked: SweepQuestion) -> str:
-    return "nestmap stream" if is_multicore(asked.base.values) else "nestmap explore"
+    command = "nestmap stream" if is_multicore(asked.base.values) else "nestmap explore"
+    return f"{command} --reference" if asked.plan.is_reference else command
 
 
 def _network(figures: NetworkFigures) -> NetworkLine:

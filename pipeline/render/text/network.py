@@ -7,7 +7,9 @@ from math import prod
 from typing import Final
 
 from nestmap.model import (
+    Accelerator,
     CostModelEvaluation,
+    Counting,
     InfeasibleLayer,
     Layer,
     LayerResult,
@@ -93,6 +95,13 @@ def _names_of(evaluation: NetworkEvaluation) -> str:
     more = ", ..." if names[MOST_NAMES:] else ""
     layers = count(len(evaluation.layers) + len(names))
     return f"{count(len(names))} of {layers} layers ({', '.join(names[:MOST_NAMES])}{more})"
+
+
+def counting_note(accelerator: Accelerator) -> str:
+    """That costs are the reference's, if they are."""
+    if accelerator.counting is Counting.EXACT:
+        return ""
+    return "Costs are counted as by ZigZag; an execution may move more."
 
 
 def machine_note(evaluation: NetworkEvaluation) -> str:

@@ -10,7 +10,7 @@ from nestmap.model.base import copy_with
 from nestmap.model.design_space.objective import SweepObjective, expression_of
 from nestmap.model.design_space.space import DesignSpace
 from nestmap.model.multicore.population import AllocationObjective
-from nestmap.model.multicore.split_options import Convention, SplitOptions
+from nestmap.model.multicore.split_options import SplitOptions
 from nestmap.pipeline.explore.choices import named
 from nestmap.pipeline.explore.options import DesignSearchOptions, SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
@@ -118,16 +118,11 @@ def stream_plan_of_sweep(
         chosen = _for_objectives(chosen, [first.value, *others])
     of_core = _search_options(options)
     of_core.pop("objective", None)
-    if of_core.pop("reference", None) and not _counts_as_stream(chosen):
+    if of_core.pop("reference", None) and not chosen.is_reference:
         hint = "give a plan whose split has Stream's convention"
         raise InputError.conflict("reference", "several cores", hint)
     core = chosen.core.with_options({**of_core, "workers": 1})
     return copy_with(chosen, {"core": core})
-
-
-def _counts_as_stream(plan: StreamPlan) -> bool:
-    """Whether costs are those of the reference, on cores and between them."""
-    return plan.split is not None and plan.split.convention is Convention.STREAM
 
 
 def _search_options(options: DesignSearchOptions) -> SearchOptions:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final
 
 import nestmap
@@ -9,6 +10,7 @@ from nestmap.model import Counting, Layer, layer_from_equation
 from nestmap.store import Store
 from nestmap.store.read.named_queries import Parameter
 from tests.pipeline.cli.inputs import run
+from tests.pipeline.sweep.spaces import write_space
 
 WIDE: Final = layer_from_equation(
     "O[k][oy][ox] += W[k][c][fy][fx] * I[c][iy][ix]",
@@ -56,3 +58,12 @@ def test_a_command_says_that_it_counts_as_the_reference() -> None:
     assert told not in run(*command).out
     ended = run(*command, "--reference", "--search", "loma", "--lpf-limit", "3")
     assert (ended.code, told in ended.out) == (0, True)
+
+
+def test_runs_of_a_sweep_belong_to_its_designs(tmp_path: Path) -> None:
+    path = tmp_path / "store.duckdb"
+    found = nestmap.sweep(write_space(tmp_path), store=path, reference=True)
+    with Store.open_read_only(path) as store:
+        machines = {store.problem(run.id).accelerator for run in store.runs()}
+    assert {x.counting for x in machines} == {Counting.REFERENCE}
+    assert {x.content_hash for x in machines} == {x.accelerator for x in found.front}

@@ -114,15 +114,17 @@ def test_of_many_designs_some_have_pages(
     assert f"2 of the {len(swept.front)} designs on the front have pages" in page.text
 
 
-def test_without_runs_designs_have_their_accelerators(tmp_path: Path) -> None:
+@pytest.mark.parametrize("reference", [True, False])
+def test_without_runs_designs_have_their_accelerators(tmp_path: Path, reference: bool) -> None:
     path = tmp_path / "s.duckdb"
-    found = nestmap.sweep(write_space(tmp_path), store=path, runs="none")
+    found = nestmap.sweep(write_space(tmp_path), store=path, runs="none", reference=reference)
     with Store.open_read_only(path) as store:
         page = read(sweep_report(store, "small"))
     assert not any(x.startswith("#run-") for x in targets(page))
     for design in found.front:
         shown = page.by_id(f"design-{design.number}")
         assert "No run of this design is recorded" in shown.text
+        assert ("nestmap explore --reference" in shown.text) is reference
         assert shown.one("pre").text.split() == found.accelerator_yaml(design).split()
 
 

@@ -38,6 +38,7 @@ from nestmap.model.base import copy_with
 from nestmap.model.workload.densities import set_layer_densities
 from nestmap.search import best_of, loma
 from nestmap.search.temporal.loop_factors import loop_factors
+from tests.properties.variants import with_accelerator
 from tests.search.temporal.exact.oracle import count_mappings
 from tests.search.temporal.exact.random_machines import (
     imc_machine,
@@ -97,9 +98,8 @@ def seeded_problem(
 
 def counted(small: Small, counting: Counting) -> Small:
     """The same problem in this counting."""
-    accelerator = copy_with(small.spatial.accelerator, {"counting": counting})
-    problem = copy_with(small.spatial.problem, {"accelerator": accelerator})
-    return Small(copy_with(small.spatial, {"problem": problem}), small.mapping_type)
+    spatial = with_accelerator(small.spatial, small.spatial.accelerator.counted(counting))
+    return Small(spatial, small.mapping_type)
 
 
 @st.composite
