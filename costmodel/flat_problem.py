@@ -47,6 +47,7 @@ class FlatProblem:
     # [x, d] 1 if all iterations have to lie at or below the innermost memory
     held: Annotated[Ints, (OPERANDS, DIMENSIONS)]
     levels: Annotated[Ints, (OPERANDS,)]  # [x] number of memory levels
+    whole_level: Annotated[Ints, (OPERANDS,)]  # [x] the lowest that has to hold all loops
     # [x, l] bits of an element as it is stored: of the output finished, and of a partial sum
     element_bits: Annotated[Floats, (OPERANDS, LEVELS)]
     partial_bits: Annotated[Floats, (OPERANDS, LEVELS)]

@@ -171,6 +171,16 @@ def _put_memories(flat: FlatProblem, problem: MappingProblem) -> None:
                 flat.slot_level[m, flat.slots[m]] = list(flat.memory[x]).index(m)
                 flat.slots[m] += 1
     fill_corner(flat.levels, [len(problem.levels(o.name)) for o in problem.layer.operands], where)
+    whole = [_whole_level(problem, operand.name) for operand in problem.layer.operands]
+    fill_corner(flat.whole_level, whole, where)
+
+
+def _whole_level(problem: MappingProblem, operand: LayerOperand) -> int:
+    """The number of the lowest memory level that has to hold all loops: the top level."""
+    names = [level.name for level in problem.levels(operand)]
+    tops = {top.operand: top.memory for top in problem.top_levels}
+    top = tops.get(problem.links[operand], names[-1])
+    return names.index(top) + 1 if top in names else len(names)
 
 
 def _put_bits(flat: FlatProblem, problem: MappingProblem) -> None:

@@ -64,6 +64,7 @@ from .mapping.constraints import PinnedMemory as PinnedMemory
 from .mapping.constraints import UnrollingHint as UnrollingHint
 from .mapping.dataflow import Dataflow as Dataflow
 from .mapping.problem import LayerTopLevels as LayerTopLevels
+from .mapping.problem import Leaving as Leaving
 from .mapping.problem import MappingProblem as MappingProblem
 from .mapping.problem import NetworkProblem as NetworkProblem
 from .mapping.problem import SpatialProblem as SpatialProblem

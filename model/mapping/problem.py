@@ -24,21 +24,36 @@ from nestmap.model.workload.layer import Layer
 
 
 class TopLevel(Frozen, frozen=True):
-    """The highest memory, by name, that an operand uses: its data stays there."""
+    """The highest memory, by name, that the loops of an operand use: its data stays there.
+
+    ``moves_once``: all of its data also moves between that memory and the outermost one, once.
+    """
 
     operand: MemoryOperand
     memory: str
+    moves_once: bool = False
+
+
+class Leaving(Frozen, frozen=True):
+    """An operand whose data does not stay on chip, and why."""
+
+    operand: MemoryOperand
+    reason: str
 
 
 class LayerTopLevels(Frozen, frozen=True):
-    """The top levels of a layer's operands; operands that are not named use all their memories."""
+    """The top levels of a layer's operands; operands that are not named use all their memories.
+
+    ``leaving`` are the weights, outputs and external inputs that could not stay on chip.
+    """
 
     layer: str
     top_levels: tuple[TopLevel, ...]
+    leaving: tuple[Leaving, ...] = ()
 
 
 def without_unused_levels(accelerator: Accelerator, top_levels: Iterable[TopLevel]) -> Accelerator:
-    """The accelerator without the memories above the top level of each operand.
+    """The accelerator without the memories above the top level of each operand that stays there.
 
     Higher memories lose the operand and the port uses for it; memories that hold no operand are
     removed. The name does not change, and applying the same top levels again changes nothing. A
@@ -53,7 +68,7 @@ def without_unused_levels(accelerator: Accelerator, top_levels: Iterable[TopLeve
         if top.memory not in names:
             expected = f"one of its memories: {', '.join(names) or 'it has none'}"
             raise InputError(f"top level of {top.operand}", top.memory, expected)
-        for name in names[names.index(top.memory) + 1 :]:
+        for name in [] if top.moves_once else names[names.index(top.memory) + 1 :]:
             unused[name].add(top.operand)
     memories = tuple(_reduce_levels(accelerator.memories, unused))
     unit = accelerator.vector_unit
@@ -136,7 +151,7 @@ class MappingProblem(Frozen, frozen=True):
     """A layer, the accelerator to map it to, and the user's constraints.
 
     ``top_levels`` give the highest memory of operands whose data stays on chip; the accelerator may
-    still have levels above.
+    still have levels above. Of an operand that moves once, these hold all loops.
     """
 
     layer: Layer

@@ -17,6 +17,7 @@ from nestmap.model import (
     RecordMode,
     Workload,
 )
+from nestmap.pipeline.analysis.network.kept_tensors import kept_tensors
 from nestmap.pipeline.analysis.network.reduced_unrollings import (
     ReducedUnrolling,
     reduced_unrollings,
@@ -54,6 +55,7 @@ from nestmap.pipeline.render.json.results import front_json, full_json
 from nestmap.pipeline.render.text.busy_ports import overload_note
 from nestmap.pipeline.render.text.front import front_table
 from nestmap.pipeline.render.text.gap import gap_note
+from nestmap.pipeline.render.text.kept_tensors import kept_notes
 from nestmap.pipeline.render.text.network import (
     bundled_mapping_note,
     counting_note,
@@ -126,7 +128,7 @@ def run_explore(options: ExploreOptions) -> None:
     path = None if place is None else place.path
     files = ResultFiles(options.files)
     files.check((options.workload.name, options.accelerator, options.mapping, path))
-    network = plan.counted(
+    network = plan.prepare(
         read_network(
             read_given_workload(options.workload),
             options.accelerator,
@@ -219,14 +221,15 @@ def _report(
     """Writes the files, prints the results; ``run`` is the run in the store, if there is one."""
     if isinstance(found, Exploration):
         reduced = reduced_unrollings(network, found.total)
-        files.write(found.total, full_json(found.total, run, reduced))
+        files.write(found.total, full_json(found.total, run, reduced, kept_tensors(network)))
         _print_results(found, network.workload, reduced)
     else:
         best = found.front.best(objective)
         reduced = reduced_unrollings(network, best)
-        files.write(best, front_json(found.front, run, reduced))
+        files.write(best, front_json(found.front, run, reduced, kept_tensors(network)))
         _print_front(found, best, network.workload, reduced)
-    show_prose(counting_note(network.accelerator))
+    for note in (*kept_notes(network), counting_note(network.accelerator)):
+        show_prose(note)
     files.tell()
 
 

@@ -269,7 +269,7 @@ def explore_network(
         StoreError: where the store cannot be written.
     """
     chosen = plan or SearchPlan()
-    job = Job(chosen.counted(network), chosen, label=label or UNLABELED)
+    job = Job(chosen.prepare(network), chosen, label=label or UNLABELED)
     with _open_run(job, store, recording, progress) as run:
         return run_exploration(job, run, progress)
 
@@ -334,7 +334,7 @@ def explore_front(
         StoreError: where the store cannot be written.
     """
     chosen = plan or SearchPlan()
-    job = Job(chosen.counted(network), chosen, pareto=True, label=label or UNLABELED)
+    job = Job(chosen.prepare(network), chosen, pareto=True, label=label or UNLABELED)
     check_front_plan(job.plan)
     with _open_run(job, store, recording, progress) as run:
         return run_front_exploration(job, run, progress)

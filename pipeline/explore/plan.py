@@ -130,9 +130,11 @@ class SearchPlan(Frozen, frozen=True):
         except ValidationError as error:
             raise InputError.of("search", error) from None
 
-    def counted(self, network: NetworkProblem) -> NetworkProblem:
-        """The network on its accelerator in the counting of the plan."""
-        return copy_with(network, {"accelerator": network.accelerator.counted(self.counting)})
+    def prepare(self, network: NetworkProblem) -> NetworkProblem:
+        """The network in the counting of the plan, with the memories in which data stays."""
+        counted = network.accelerator.counted(self.counting)
+        prepared = copy_with(network, {"accelerator": counted})
+        return prepared if self.locality is None else self.locality(prepared)
 
     @property
     def is_reference(self) -> bool:

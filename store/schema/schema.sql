@@ -143,7 +143,7 @@ COMMENT ON COLUMN runs.status IS 'running, done, failed (see reason) or interrup
 COMMENT ON COLUMN runs.reason IS 'Why it failed or was interrupted';
 COMMENT ON COLUMN runs.vector_counted IS 'Whether the totals include the vector operators';
 COMMENT ON COLUMN runs.versions IS 'Versions of what computed it: cost model, search, Python, numba, ...';
-COMMENT ON COLUMN runs.top_levels IS 'The model.LayerTopLevels: where the user keeps data on chip';
+COMMENT ON COLUMN runs.top_levels IS 'The model.LayerTopLevels: where data stays on chip, and why other data does not';
 COMMENT ON COLUMN runs.pareto IS 'Whether it looked for energy-latency fronts; its results are the best of these';
 COMMENT ON COLUMN runs.seed IS 'Seed of a search that draws random numbers';
 COMMENT ON COLUMN runs.record IS 'Which evaluations it keeps: all, the best (no other has less energy and latency) or none';
@@ -1253,8 +1253,7 @@ WITH asked AS (
     'workload', json_object('name', workload.name, 'content', workload.hash),
     'accelerator', json_object('name', accelerator.name, 'array', accelerator.json->'array'),
     'counting', coalesce(accelerator.json->>'counting', 'exact'),
-    'options', explored.options, 'constraints', explored.constraints,
-    'top_levels', explored.top_levels
+    'options', explored.options, 'constraints', explored.constraints
   )) AS leaf
   WHERE explored.id IN (run, against)
   UNION ALL
@@ -1278,6 +1277,27 @@ ON now.setting = former.setting
 WHERE now.value IS DISTINCT FROM former.value
 ORDER BY 1;
 COMMENT ON MACRO TABLE settings IS 'What was asked differently from another run: workload, accelerator (pJ, bit), mapping constraints, options';
+
+CREATE MACRO on_chip(run) AS TABLE
+WITH planned AS (
+  SELECT unnest(from_json(explored.top_levels, '[{
+    "layer": "VARCHAR",
+    "top_levels": [{"operand": "VARCHAR", "memory": "VARCHAR", "moves_once": "BOOLEAN"}],
+    "leaving": [{"operand": "VARCHAR", "reason": "VARCHAR"}]
+  }]')) AS plan
+  FROM runs AS explored WHERE explored.id = run
+),
+placed AS (SELECT planned.plan, unnest(planned.plan.top_levels) AS top FROM planned)
+SELECT
+  layer.position, layer.name AS layer, placed.top.operand AS memory_operand,
+  placed.top.memory AS memory, coalesce(placed.top.moves_once, false) AS moves_once,
+  list_filter(placed.plan.leaving, lambda x: x.operand = placed.top.operand)[1].reason AS reason
+FROM placed
+JOIN runs AS explored ON explored.id = run
+JOIN workload_layers AS layer
+ON layer.workload = explored.workload AND layer.name = placed.plan.layer
+ORDER BY layer.position, memory_operand DESC;
+COMMENT ON MACRO TABLE on_chip IS 'With --keep-on-chip: the memory in which each operand of a layer stays, and why if that is the outermost; moves_once: it also moves between both, once';
 
 CREATE MACRO areas(run) AS TABLE
 SELECT part.kind, part.part, part.area, part.area / nullif(accelerator.area, 0) AS share

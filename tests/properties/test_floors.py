@@ -11,8 +11,9 @@ from nestmap import explore, network
 from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import CostModelEvaluation, Layer, Movement, Objective, SpatialProblem, Workload
 from nestmap.model.base import copy_with
-from nestmap.pipeline.explore.api import read_network
+from nestmap.pipeline.explore.api import explore_network, read_network
 from nestmap.pipeline.explore.options import SearchName
+from nestmap.pipeline.explore.plan import SearchPlan, layers_stage
 from nestmap.pipeline.frontend.bundled import accelerator_names
 from nestmap.pipeline.stages import WorkloadStage
 from tests.bundled import bundled_network
@@ -70,6 +71,23 @@ def test_no_search_goes_below_them(
             problem=problems[result.cme.layer], spatial_mapping=result.cme.spatial_mapping
         )
         check_floors(spatial, result.cme)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("of", NETWORKS if STRESS else ["light:squeezenet"])
+def test_data_kept_on_chip_is_fetched_at_least_once(machine: str, of: str) -> None:
+    plan = SearchPlan.of({"search": "loma", "lpf_limit": 3, "keep_on_chip": True})
+    network = plan.prepare(read_network(bundled_network(of), machine))
+    problems = {x.layer.name: x for x in layers_stage(plan)(network)}
+    found = explore_network(network, plan)
+    for result in found.layers:
+        cme = result.cme
+        spatial = SpatialProblem(problem=problems[cme.layer], spatial_mapping=cme.spatial_mapping)
+        check_floors(spatial, cme)
+        for operand in spatial.layer.inputs:
+            outermost = network.accelerator.levels_of(spatial.problem.links[operand.name])[-1]
+            used = [x.memory for x in cme.levels if x.operand == operand.name]
+            assert not operand.constant or used[-1] == outermost.name
 
 
 def short(workload: Workload) -> Workload:

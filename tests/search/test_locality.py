@@ -378,15 +378,21 @@ def test_plans_are_valid(network: NetworkProblem, from_top: bool) -> None:
     tops: dict[str, dict[str, str]] = {}
     for problem in WorkloadStage()(planned):
         reduced = RemoveUnusedMemoryStage()(problem)
-        names = {x: reduced.levels(x)[-1].name for x in reduced.links if x in _operands(problem)}
+        names = dict(zip(_operands(problem), (x.memory for x in problem.top_levels), strict=True))
         tops[problem.layer.name] = names
-        wanted = [top.memory for top in problem.top_levels]
-        assert [names[operand.name] for operand in problem.layer.operands] == wanted
+        for operand, top in zip(_operands(problem), problem.top_levels, strict=True):
+            before = problem.levels(operand)
+            kept = before if top.moves_once else before[: before.index(_named(before, top)) + 1]
+            assert [x.name for x in reduced.levels(operand)] == [x.name for x in kept]
         assert _fits(problem, names)
     for writer, readers in network.workload.readers.items():
         for reader in readers:
             _check_handover(network, tops, writer, reader)
     assert stage(planned) == planned
+
+
+def _named(levels: tuple[MemoryLevel, ...], top: TopLevel) -> MemoryLevel:
+    return next(level for level in levels if level.name == top.memory)
 
 
 def _operands(problem: MappingProblem) -> list[str]:

@@ -18,6 +18,7 @@ from nestmap.pipeline.render.tables.columns import Column, bar_column, number_co
 from nestmap.pipeline.render.tables.table import Cell, Row, Table
 from nestmap.pipeline.render.text.busy_ports import overload_note
 from nestmap.pipeline.render.text.gap import gap_note
+from nestmap.pipeline.render.text.kept_tensors import kept_notes
 from nestmap.pipeline.render.text.network import (
     infeasible_notes,
     machine_note,
@@ -184,6 +185,7 @@ def _notes(run: ReportedRun) -> Iterator[str]:
         *operator_notes(workload),
         *padding_notes(evaluation),
         *reduced_notes(reduced_unrollings(run.network, evaluation)),
+        *kept_notes(run.network),
         _skipped(evaluation),
     )
     yield from (with_micro(note) for note in candidates if note)

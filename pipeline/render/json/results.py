@@ -8,6 +8,7 @@ from uuid import UUID
 
 from nestmap.model import (
     CostModelEvaluation,
+    Frozen,
     Infeasibility,
     InfeasibleLayer,
     LayerFront,
@@ -15,6 +16,7 @@ from nestmap.model import (
     NetworkEvaluation,
     NetworkFront,
 )
+from nestmap.pipeline.analysis.network.kept_tensors import KeptTensor
 from nestmap.pipeline.analysis.network.reduced_unrollings import ReducedUnrolling
 from nestmap.pipeline.util.json import Json
 
@@ -35,8 +37,9 @@ def full_json(
     evaluation: NetworkEvaluation,
     run: UUID | None = None,
     reduced: Sequence[ReducedUnrolling] = (),
+    kept: Sequence[KeptTensor] = (),
 ) -> Json:
-    """The totals, all results of each layer, and the user's unrollings that do not fit."""
+    """The totals, all results of each layer, unrollings that do not fit, and what stays on chip."""
     layers: list[Json] = [
         _headline(result) | _bound(result) | _details(result.cme) | _statistics(result)
         for result in evaluation.layers
@@ -48,12 +51,16 @@ def full_json(
         "layers": layers,
         "vector": vector,
         "infeasible_layers": _infeasible(evaluation.infeasible),
-        "reduced_unrollings": _reduced(reduced),
+        "reduced_unrollings": _models(reduced),
+        "on_chip": _models(kept),
     }
 
 
 def front_json(
-    front: NetworkFront, run: UUID | None = None, reduced: Sequence[ReducedUnrolling] = ()
+    front: NetworkFront,
+    run: UUID | None = None,
+    reduced: Sequence[ReducedUnrolling] = (),
+    kept: Sequence[KeptTensor] = (),
 ) -> Json:
     """The Pareto front of each layer, with all results of each mapping."""
     layers: list[Json] = [_front(layer) for layer in front.layers]
@@ -63,12 +70,13 @@ def front_json(
         "layers": layers,
         "vector": counted | _vector_nodes(front),
         "infeasible_layers": _infeasible(front.infeasible),
-        "reduced_unrollings": _reduced(reduced),
+        "reduced_unrollings": _models(reduced),
+        "on_chip": _models(kept),
     }
 
 
-def _reduced(reduced: Sequence[ReducedUnrolling]) -> list[Json]:
-    return [entry.model_dump() for entry in reduced]
+def _models(entries: Sequence[Frozen]) -> list[Json]:
+    return [entry.model_dump() for entry in entries]
 
 
 def _infeasible(layers: Sequence[InfeasibleLayer]) -> list[Json]:

@@ -41,7 +41,8 @@ class SearchUnusedMemoryStage(Frozen, Stage[NetworkProblem, NetworkProblem], fro
 class RemoveUnusedMemoryStage(Frozen, Stage[MappingProblem, MappingProblem], frozen=True):
     """Removes the memory levels above ``top_levels`` from the accelerator of a problem.
 
-    Place the stage after ``WorkloadStage``.
+    Operands that move once keep theirs, and their top levels: no loops are above these. Place the
+    stage after ``WorkloadStage``.
 
     Raises:
         InputError: where a top level is not a memory of its operand.
@@ -52,6 +53,7 @@ class RemoveUnusedMemoryStage(Frozen, Stage[MappingProblem, MappingProblem], fro
             layer=problem.layer,
             accelerator=without_unused_levels(problem.accelerator, problem.top_levels),
             constraints=problem.constraints,
+            top_levels=tuple(top for top in problem.top_levels if top.moves_once),
         )
 
 

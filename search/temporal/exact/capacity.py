@@ -36,7 +36,7 @@ class Capacity(NamedTuple):
     finished: Flags  # [p] whether no ir loop of the output is left above
     slot: Ints  # [x, l] slot of the level in its memory
     tight: Ints  # [m] index among the tight memories, or LOOSE
-    reserved: Floats  # [k] bits that inputs take for which a tight memory is the top level
+    reserved: Floats  # [k] bits of inputs that a tight memory has to hold whole
 
 
 @kernel
@@ -76,11 +76,11 @@ def _most(problem: FlatProblem, bits: Floats, m: int) -> float:
 
 @kernel
 def _reserved(problem: FlatProblem, bits: Floats, m: int) -> float:
-    """Bits of the inputs for which the memory is the top level."""
+    """Bits of the inputs that the memory has to hold whole."""
     total = 0.0
     for i in range(problem.slots[m]):
         x, level = problem.slot_operand[m, i], problem.slot_level[m, i]
-        if x != OUT and level == problem.levels[x]:
+        if x != OUT and level >= problem.whole_level[x]:
             total += bits[m, i, FINISHED, 0]
     return total
 
@@ -132,13 +132,13 @@ def _same_tiles(problem: FlatProblem, lattice: Lattice) -> Ints:
 def cut_bits(
     problem: FlatProblem, work: Work, place: tuple[int, int, int], cut: int, whole: float
 ) -> tuple[float, float]:
-    """Bits of a slot whose loops of the order in ``work`` end at a cut; all loops at the top.
+    """Bits of a slot whose loops of the order in ``work`` end at a cut, if it need not hold all.
 
     ``place`` is the memory, the operand and the level. The first number is for an output that was
     unfinished below, the second for a finished one; for inputs they are equal.
     """
     x, level = place[1], place[2]
-    if level == problem.levels[x]:
+    if level >= problem.whole_level[x]:
         cut = work.loops
     finished = slot_bits(problem, work, place, cut, work.loops, whole)
     if x != OUT:
@@ -153,7 +153,7 @@ def take(
     place: tuple[int, int, int, int],
     taken: Floats,
 ) -> bool:
-    """Adds what one cut takes to ``taken`` [k]; false if it does not fit.
+    """Adds what one cut takes to ``taken`` [k], unless it is reserved; false if it does not fit.
 
     ``place``: the operand, the level, whether the output was finished below, and the point.
     """
@@ -163,7 +163,7 @@ def take(
     if bits > problem.memory_size[m]:
         return False
     k = capacity.tight[m]
-    if k == LOOSE:
+    if k == LOOSE or (x != OUT and level >= problem.whole_level[x]):
         return True
     taken[k] += bits
     return bool(taken[k] <= problem.memory_size[m])
@@ -195,11 +195,12 @@ def forbid(problem: FlatProblem, lattice: Lattice, capacity: Capacity, spent: Fl
     """Makes it infinitely costly to cross a boundary where it may not be.
 
     The array holds one word: the innermost boundary of an input is crossed while all loops below
-    are ir to it, that of the output at the origin. No cut may exceed its memory, and those of
-    innermost memories lie above what these have to hold.
+    are ir to it, that of the output at the origin. No cut may exceed its memory, those of innermost
+    memories lie above what these have to hold, and levels that hold all loops end with the last.
     """
     _forbid_early_cuts(problem, lattice, spent)
     for x in range(problem.operands):
+        spent[:, x, problem.whole_level[x] : problem.levels[x], :-1] = np.inf
         for p in range(1, len(lattice.depth)):
             for f in range(len(lattice.factors)):
                 kind = problem.relevance[x, lattice.factors[f, 0]]

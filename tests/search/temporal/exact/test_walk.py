@@ -148,7 +148,15 @@ def test_rows_do_not_depend_on_the_number_of_workers(
         assert others == [one, one]
 
 
-EXACT = {Kind.PLAIN, Kind.IMC, Kind.FREE_SUMS, Kind.ZEROS, Kind.DATAFLOW, Kind.HOPS}
+EXACT = {
+    Kind.PLAIN,
+    Kind.IMC,
+    Kind.FREE_SUMS,
+    Kind.ZEROS,
+    Kind.DATAFLOW,
+    Kind.HOPS,
+    Kind.KEPT,
+}
 """Kinds of which the kernels find the optimum."""
 
 
