@@ -142,6 +142,20 @@ def matrix_product(
     )
 
 
+def with_right_first(nest: LoopNest) -> LoopNest:
+    """The nest of a matrix product for matrices that are given as their transposes.
+
+    With the right matrix in place of the left one, it is the same product: the transpose of
+    ``A B`` is that of ``B`` times that of ``A``.
+    """
+
+    def swapped(indices: Indices) -> Indices:
+        return (*indices[:-2], indices[-1], indices[-2])
+
+    inputs = tuple(InputIndices(operand=x.operand, indices=swapped(x.indices)) for x in nest.inputs)
+    return LoopNest(loops=nest.loops, output=swapped(nest.output), inputs=inputs)
+
+
 def _pad_rank(sizes: Sequence[int], rank: int) -> tuple[int, ...]:
     return (1,) * (rank - len(sizes)) + tuple(sizes)
 

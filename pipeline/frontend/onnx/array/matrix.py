@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, final
 
 from nestmap.model.workload.graph import Node
-from nestmap.model.workload.loop_nests import matrix_product
+from nestmap.model.workload.loop_nests import matrix_product, with_right_first
 from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, shape_text
 from nestmap.pipeline.frontend.onnx.node.broadcast_axes import split_alike, unrepeated_axes
 from nestmap.pipeline.frontend.onnx.node.node_expansion import Value, single_layer, value
@@ -118,7 +118,7 @@ def _matmul(
 def _product(
     node: NodeReader, left: Sizes, right: Sizes, places: MatrixPositions
 ) -> tuple[Node, ...]:
-    """The product of two stacks of matrices."""
+    """The product of two stacks of matrices; a constant is the weight, on either side."""
     (d, c), (inner, k) = left[-2:], right[-2:]
     if c != inner:
         raise node.error(
@@ -128,8 +128,11 @@ def _product(
         )
     _batch(node, left[:-2], right[:-2])
     stacks = _without_repeats(node, left[:-2], right[:-2], places)
-    nest = matrix_product({"C": c, "D": d, "K": k}, *stacks)
-    return single_layer(node, nest, places.values(node))
+    values = places.values(node)
+    if values["I"].tensor.constant and not values["W"].tensor.constant:
+        nest = with_right_first(matrix_product({"C": c, "D": k, "K": d}, *stacks[::-1]))
+        return single_layer(node, nest, {"I": values["W"], "W": values["I"]})
+    return single_layer(node, matrix_product({"C": c, "D": d, "K": k}, *stacks), values)
 
 
 def _without_repeats(

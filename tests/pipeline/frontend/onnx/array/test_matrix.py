@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nestmap import explore, network
 from nestmap.model import InputError
+from nestmap.model.base import copy_with
 from nestmap.pipeline.frontend.onnx import parse_onnx
 from tests.pipeline.frontend.onnx.build import Attribute, layer_of, model, node, one, weights
 
@@ -115,16 +117,31 @@ def test_both_inputs_may_come_from_nodes() -> None:
     ]
 
 
-def test_the_first_input_is_i_even_if_it_is_constant() -> None:
-    network = parse_onnx(
-        model([node("MatMul", "w x", "y", name="n")], {"x": (4, 8)}, [weights("w", 16, 4)])
-    )
-    (layer,) = network.layers
-    assert [(x.name, x.constant) for x in layer.inputs] == [("I", True), ("W", False)]
-    assert layer.sizes == {"C": 4, "D": 16, "K": 8}
-
-
 def test_more_products_than_can_be_counted() -> None:
     with pytest.raises(InputError, match=r"node 'n' \(MatMul\)") as caught:
         parse_onnx(one("MatMul", {"a": (2**20, 2**20), "b": (2**20, 2**20)}, {}))
     assert "2**53" in caught.value.expected
+
+
+STACKS = [((), ()), ((3,), ()), ((), (3,)), ((2, 3), (3,))]
+
+
+@pytest.mark.parametrize(("of_weights", "of_inputs"), STACKS)
+def test_a_constant_on_the_left_is_the_weight(
+    of_weights: tuple[int, ...], of_inputs: tuple[int, ...]
+) -> None:
+    product = node("MatMul", "w x", "y", name="n")
+    left = layer_of(model([product], {"x": (*of_inputs, 8, 5)}, [weights("w", *of_weights, 16, 8)]))
+    mirrored = node("MatMul", "x w", "y", name="n")
+    right = layer_of(
+        model([mirrored], {"x": (*of_inputs, 5, 8)}, [weights("w", *of_weights, 8, 16)])
+    )
+    assert left.loops == right.loops
+    for operand in left.operands:
+        twin = right.operand(operand.name)
+        assert (*twin.indices[:-2], *twin.indices[:-3:-1]) == operand.indices
+        assert copy_with(operand, {"indices": twin.indices}) == twin
+    assert left.operand("W").constant
+    assert explore(network("net", left), "tpu_like").total.layers[0].cme == (
+        explore(network("net", right), "tpu_like").total.layers[0].cme
+    )
