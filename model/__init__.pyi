@@ -113,4 +113,6 @@ from .workload.graph import Workload as Workload
 from .workload.layer import InputOperand as InputOperand
 from .workload.layer import Layer as Layer
 from .workload.layer import OutputOperand as OutputOperand
+from .workload.sum_bits import narrow_sums as narrow_sums
+from .workload.sum_bits import with_sum_bits as with_sum_bits
 from .workload.tensor import Tensor as Tensor

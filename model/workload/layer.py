@@ -38,7 +38,8 @@ class OutputOperand(Frozen, frozen=True):
     """The tensor that the layer writes.
 
     ``precision`` is the bits of a finished element, ``partial_precision`` those of a partial sum;
-    ``density`` is the share of finished elements that are not zero.
+    ``density`` is the share of finished elements that are not zero. ``assumes_sums``: the network
+    does not state ``partial_precision``, so that a machine may have narrower sums.
     """
 
     name: LayerOperand
@@ -46,6 +47,7 @@ class OutputOperand(Frozen, frozen=True):
     precision: Bits
     partial_precision: Bits
     density: Density = 1.0
+    assumes_sums: bool = False
 
 
 Operand = InputOperand | OutputOperand

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, TypeVar
 
-from nestmap.model import InputError, Workload, with_densities
+from nestmap.model import InputError, Workload, with_densities, with_sum_bits
 from nestmap.pipeline.cli.options.common import WorkloadOptions
 from nestmap.pipeline.frontend.read.workload import read_workload
 
@@ -44,6 +44,8 @@ def read_given_workload(options: WorkloadOptions) -> Workload:
         options.float_bits,
         measures_density=options.measure_density,
     )
+    if options.sum_bits is not None:
+        workload = with_sum_bits(workload, options.sum_bits)
     return with_densities(workload, parse_densities(options.density))
 
 

@@ -29,6 +29,7 @@ from nestmap.model import (
     SpatialMapping,
     SpatialProblem,
     TemporalMapping,
+    narrow_sums,
 )
 from nestmap.model.display import costs_text, view
 from nestmap.model.errors import check_kind
@@ -231,16 +232,17 @@ def read_network(
     """Reads and checks the inputs of :func:`explore`.
 
     The store caches the results of CACTI, if the accelerator uses it. With ``static_energy``,
-    energies include leakage.
+    energies include leakage. Sums that an ONNX model only assumes are as narrow as the machine's.
 
     Raises:
         InputError: where an argument is invalid.
         StoreError: where the store is needed and cannot be used.
     """
     chosen = accelerator if mapping is None and isinstance(accelerator, str) else None
+    machine = read_accelerator(accelerator, store, static_energy=static_energy)
     network = NetworkProblem(
-        workload=read_workload(workload, dims),
-        accelerator=read_accelerator(accelerator, store, static_energy=static_energy),
+        workload=narrow_sums(read_workload(workload, dims), machine),
+        accelerator=machine,
         constraints=read_mapping(mapping, for_accelerator=chosen),
     )
     if mapping is None:

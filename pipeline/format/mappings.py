@@ -45,10 +45,11 @@ def unrolled_text(unrolling: Unrolling) -> str:
 
 
 def precisions_text(layer: Layer) -> str:
-    """Bits per element of each operand: ``W 8, I 8 (40 % not zero), O 8``."""
+    """Bits per element of each operand: ``W 8, I 8 (40 % not zero), O 8 (sums 16)``."""
     inputs = sorted(layer.inputs, key=lambda operand: not operand.constant)
     names = (*(operand.name for operand in inputs), layer.output.name)
-    return ", ".join(f"{name} {bits_text(layer.operand(name))}" for name in names)
+    texts = [f"{name} {bits_text(layer.operand(name))}" for name in names]
+    return f"{', '.join(texts)} (sums {layer.output.partial_precision})"
 
 
 def bits_text(operand: Operand) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, final
 from uuid import UUID
 
-from nestmap.model import InputError, RunLabel, StoreError
+from nestmap.model import InputError, RunLabel, StoreError, narrow_sums
 from nestmap.model.base import copy_with
 from nestmap.model.display import costs_text, view
 from nestmap.model.multicore.allocation import Allocation
@@ -210,6 +210,8 @@ def read_stream(
         StoreError: where the store is needed and cannot be used.
     """
     network, machine = read_workload(workload, dims), read_multicore(accelerator, store)
+    for core in machine.compute_cores:
+        network = narrow_sums(network, core.accelerator)
     cores = read_core_mapping(mapping)
     named = isinstance(mapping, str | Path)
     check_allocations(cores, network, machine, str(mapping) if named else "mapping")

@@ -18,9 +18,12 @@ def infeasibility_statistics(spatial: SpatialProblem, failures: Failures) -> Sea
         names = [by_memory_operand[o] for o in memory.operands if o in by_memory_operand]
         for i in np.flatnonzero(failures.orders[m]):
             what = names[i] if i < len(names) else " and ".join(names)
+            output, need = spatial.layer.output, int(failures.need[m, i])
+            is_one_sum = what == output.name and output.precision < need == output.partial_precision
+            sums = f" (sums of {need} bit: --sum-bits)" if is_one_sum else ""
             reason = (
                 f"{memory.name} too small for {what}{wanted}: "
-                f"needs at least {int(failures.need[m, i])} bit, has {memory.instance.size}"
+                f"needs at least {need} bit{sums}, has {memory.instance.size}"
             )
             if i == NOT_HELD:
                 reason = f"{memory.name} does not hold the loops that {dataflow} keeps in it"

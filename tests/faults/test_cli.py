@@ -236,7 +236,8 @@ def test_a_layer_that_fits_nowhere_is_told_by_a_process(forks: Forks, inputs: In
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.splitlines()[-1].startswith(
         "error: layer first: the memory allocation of this search found no place for any loop "
-        "order on tiny: reg too small for O: needs at least 16 bit, has 8 (12 orders)"
+        "order on tiny: reg too small for O: needs at least 16 bit (sums of 16 bit: --sum-bits), "
+        "has 8 (12 orders)"
     )
     assert "Traceback" not in ended.err
 

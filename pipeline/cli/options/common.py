@@ -132,6 +132,16 @@ FloatBits = Annotated[
         maximum=128,
     ),
 ]
+SumBits = Annotated[
+    int | None,
+    Option(
+        help="The bits of partial sums of all layers. Default: what the network states; where an "
+        "ONNX model does not, 32, or what the innermost memory of outputs has room for.",
+        metavar="N",
+        minimum=1,
+        maximum=128,
+    ),
+]
 Densities = Annotated[
     tuple[str, ...],
     Option(
@@ -164,6 +174,7 @@ class WorkloadOptions:
     name: Annotated[str, WORKLOAD]
     dims: Dims = ()
     float_bits: FloatBits = None
+    sum_bits: SumBits = None
     density: Densities = ()
     measure_density: MeasureDensity = False
 

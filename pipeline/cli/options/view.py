@@ -18,6 +18,7 @@ from nestmap.pipeline.cli.options.common import (
     Run,
     Store,
     Strict,
+    SumBits,
 )
 from nestmap.pipeline.util.option import Option
 
@@ -41,6 +42,7 @@ class ShowOptions:
     ] = None
     dims: Dims = ()
     float_bits: FloatBits = None
+    sum_bits: SumBits = None
     density: Densities = ()
     measure_density: MeasureDensity = False
     graph: Annotated[

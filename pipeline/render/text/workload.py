@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from nestmap.model import Workload
+from nestmap.model.workload.sum_bits import ASSUMED_SUMS
 from nestmap.pipeline.analysis.network.workload_summary import (
     LayerGroup,
     activation_bits,
@@ -90,7 +91,20 @@ def workload_totals(workload: Workload, groups: Sequence[LayerGroup]) -> str:
 
 def operator_notes(workload: Workload) -> list[str]:
     """The operators at no cost, with the unrecognized ones among them."""
-    return [note for note in (no_cost_note(known_no_cost(workload)), _unknown(workload)) if note]
+    notes = no_cost_note(known_no_cost(workload)), _unknown(workload), _narrowed_sums(workload)
+    return [note for note in notes if note]
+
+
+def _narrowed_sums(workload: Workload) -> str:
+    """How wide sums are where the network assumes wider ones; empty if there are none."""
+    assumed = [layer.output for layer in workload.layers if layer.output.assumes_sums]
+    widths = sorted({x.partial_precision for x in assumed if x.partial_precision < ASSUMED_SUMS})
+    if not widths:
+        return ""
+    return (
+        f"Partial sums have {' or '.join(map(str, widths))} bit, as much as the innermost memory "
+        f"holds: the network does not state their width, usually {ASSUMED_SUMS} (--sum-bits)."
+    )
 
 
 def workload_json(workload: Workload, groups: Sequence[LayerGroup]) -> Json:

@@ -15,6 +15,7 @@ from nestmap.model import (
     NetworkProblem,
     PartKind,
     Workload,
+    narrow_sums,
 )
 from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.expression_syntax import Value
@@ -96,7 +97,9 @@ class CheckedSpace:
         found: list[NetworkProblem] = []
         for workload in self.networks:
             problem = NetworkProblem(
-                workload=workload, accelerator=accelerator, constraints=self.constraints
+                workload=narrow_sums(workload, accelerator),
+                accelerator=accelerator,
+                constraints=self.constraints,
             )
             check_constraints(problem, self.settings.space.mapping or "mapping")
             found.append(problem)

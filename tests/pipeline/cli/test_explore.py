@@ -260,14 +260,17 @@ def test_a_layer_that_fits_nowhere_ends_neither_the_run_nor_the_report(
     said = " ".join(ended.out.split())
     assert (
         "No mapping fits: layer second: the memory allocation of this search found no place for "
-        "any loop order on tiny: reg too small for O: needs at least 32 bit, has 16 ("
+        "any loop order on tiny: reg too small for O: needs at least 32 bit (sums of 32 bit: "
+        "--sum-bits), has 16 ("
     ) in said
     found = loaded(file)
     assert [x["name"] for x in found["layers"]] == ["first"]
     (failed,) = found["infeasible_layers"]
     assert (failed["name"], failed["operator"], failed["repeats"]) == ("second", "Gemm", None)
     assert failed["reason"] in said
-    assert list(failed["infeasible"]) == ["reg too small for O: needs at least 32 bit, has 16"]
+    assert list(failed["infeasible"]) == [
+        "reg too small for O: needs at least 32 bit (sums of 32 bit: --sum-bits), has 16"
+    ]
     assert run("report", "last", "--output", str(page)).code == 0
     assert "No mapping fits: layer second: " in page.read_text()
     assert "total without 1 of 2" in page.read_text()

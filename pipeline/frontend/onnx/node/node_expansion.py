@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Final, final
+from typing import final
 
 from nestmap.model import (
     InputOperand,
@@ -21,12 +21,10 @@ from nestmap.model.dims import LayerOperand
 from nestmap.model.workload.access import AccessRoute, VectorNest
 from nestmap.model.workload.layer import MAX_MACS
 from nestmap.model.workload.loop_nests import Indices, InputIndices, LoopNest
+from nestmap.model.workload.sum_bits import ASSUMED_SUMS
 from nestmap.pipeline.frontend.onnx.load.shapes import Sizes
 from nestmap.pipeline.frontend.onnx.node.precision import UNSTATED
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
-
-ACCUMULATOR: Final = 32
-"""Bits of a sum of products of quantized integers, as in ONNX."""
 
 
 @final
@@ -182,10 +180,17 @@ def _output(
     """The output ``O``: final values have ``act_size`` bits, partial sums ``output_size`` bits."""
     bits = reader.integer("act_size", outputs[0].precision if outputs else UNSTATED)
     exact = all(each.quantized for each in read)
-    partial = reader.integer("output_size", max(ACCUMULATOR, bits) if exact else _doubled(bits))
-    return OutputOperand(name="O", indices=indices, precision=bits, partial_precision=partial)
+    usual = max(ASSUMED_SUMS, bits) if exact else _doubled(bits)
+    stated = reader.integer("output_size", 0)
+    return OutputOperand(
+        name="O",
+        indices=indices,
+        precision=bits,
+        partial_precision=stated or usual,
+        assumes_sums=not stated and usual >= ASSUMED_SUMS,
+    )
 
 
 def _doubled(bits: int) -> int:
     """Twice the bits of an activation, at most those of an accumulator."""
-    return max(bits, min(2 * bits, ACCUMULATOR))
+    return max(bits, min(2 * bits, ASSUMED_SUMS))

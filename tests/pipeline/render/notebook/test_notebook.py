@@ -87,7 +87,9 @@ def test_a_workload() -> None:
     assert shown.column("Sizes") == ("K 4, C 3, OX 5, FX 3",) * 2
     first = net.layers[0]
     for cell in shown.column("Bits of an element"):
-        said = dict(part.split() for part in cell.split(", "))
+        bits, _, sums = cell.partition(" (sums ")
+        said = dict(part.split() for part in bits.split(", "))
+        assert sums == f"{first.output.partial_precision})"
         assert said == {x.name: str(x.precision) for x in first.operands}
     assert [figure(cell).value for cell in shown.column("MACs")] == [180, 180]
     assert (shown.total[0], figure(shown.total[-1]).value) == ("2 layers", net.macs)

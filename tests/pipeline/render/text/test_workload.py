@@ -86,7 +86,7 @@ def test_a_row_has_the_figures_of_one_layer() -> None:
         "first",
         "Conv",
         "K 16, C 32, OY 8, OX 8",
-        "W 4, I 8, O 8",
+        "W 4, I 8, O 8 (sums 16)",
         "32.77 k",
         "256 B",
         "3 KiB",
@@ -129,7 +129,7 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
         assert max(map(len, lines)) <= width
         text = " ".join(lines)
         assert "K 1000, C 32, OY 8, OX 8" in text
-        assert "W 4, I 8, O 8" in text
+        assert "W 4, I 8, O 8 (sums 16)" in text
 
 
 def test_vector_operators_are_counted_by_type() -> None:

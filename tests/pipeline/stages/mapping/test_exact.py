@@ -247,7 +247,7 @@ def test_where_nothing_fits_a_few_spatial_mappings_tell_why(objective: Objective
     infeasible = [reason for batch in found for reason in batch.statistics.infeasible]
     assert not any(map(len, found))
     assert {x.reason for x in infeasible} == {
-        "narrow too small for O: needs at least 16 bit, has 8"
+        "narrow too small for O: needs at least 16 bit (sums of 16 bit: --sum-bits), has 8"
     }
 
 

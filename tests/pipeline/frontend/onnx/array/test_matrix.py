@@ -141,7 +141,7 @@ def test_a_constant_on_the_left_is_the_weight(
         twin = right.operand(operand.name)
         assert (*twin.indices[:-2], *twin.indices[:-3:-1]) == operand.indices
         assert copy_with(operand, {"indices": twin.indices}) == twin
-    assert left.operand("W").constant
+    assert [(x.name, x.constant) for x in left.inputs] == [("I", False), ("W", True)]
     assert explore(network("net", left), "tpu_like").total.layers[0].cme == (
         explore(network("net", right), "tpu_like").total.layers[0].cme
     )
