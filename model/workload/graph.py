@@ -8,7 +8,7 @@ from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import Field, model_validator
 
@@ -86,6 +86,9 @@ class VectorNode(Frozen, frozen=True):
         return sum(tensor.bits for tensor in self.outputs)
 
 
+_PRODUCTS: Final = ("Conv", "MatMul", "Gemm", "Attention", "MoE")
+
+
 class NoCostNode(Frozen, frozen=True):
     """An operator that stays in the graph at no cost.
 
@@ -101,6 +104,13 @@ class NoCostNode(Frozen, frozen=True):
     outputs: tuple[Tensor, ...] = ()
     known: bool = True
     routes: tuple[AccessRoute, ...] | None = None
+
+    @property
+    def seems_to_multiply(self) -> bool:
+        """Whether it is unrecognized, and reads weights or is called like a product."""
+        is_named = any(word in self.operator for word in _PRODUCTS)
+        weights = (x for x in self.inputs if x.constant and len(x.sizes or ()) > 1)
+        return not self.known and (is_named or any(weights))
 
 
 Node = Annotated[LayerNode | VectorNode | NoCostNode, Field(discriminator="kind")]
@@ -176,6 +186,15 @@ class Workload(Frozen, frozen=True):
     def unknown_operators(self) -> dict[str, int]:
         """The number of nodes of each unrecognized operator type."""
         nodes = (n for n in self.nodes if isinstance(n, NoCostNode) and not n.known)
+        return dict(Counter(node.operator for node in nodes))
+
+    @property
+    def uncounted_operators(self) -> dict[str, int]:
+        """The number of unrecognized nodes, by type, that seem to compute products.
+
+        They read a constant of two axes or more, or are called like an operator that does.
+        """
+        nodes = (n for n in self.nodes if isinstance(n, NoCostNode) and n.seems_to_multiply)
         return dict(Counter(node.operator for node in nodes))
 
     @property

@@ -113,6 +113,17 @@ def gathered_convolution(axes: Sequence[Axis], channels: Channels) -> LoopNest:
     return LoopNest(loops=nest.loops, output=nest.output, inputs=(weights, gathered))
 
 
+def with_channels_last(nest: LoopNest, axes: int) -> LoopNest:
+    """The nest of a convolution along so many axes for images with their channels behind these."""
+
+    def moved(indices: Indices) -> Indices:
+        return (*indices[:1], *indices[-axes:], *indices[1:-axes])
+
+    weights, image = nest.inputs
+    image = InputIndices(operand=image.operand, indices=moved(image.indices))
+    return LoopNest(loops=nest.loops, output=moved(nest.output), inputs=(weights, image))
+
+
 def matrix_product(
     sizes: Mapping[Dimension, int], left: Sequence[int], right: Sequence[int]
 ) -> LoopNest:

@@ -253,7 +253,8 @@ def _run_replay(options: EvaluateOptions, file: str) -> None:
     skipped = skipped_note(workload.layers, evaluation)
     counting = counting_note(network.accelerator)
     notes = (machine_note(evaluation), vector_note(evaluation), skipped, counting)
-    for note in (totals(evaluation), *infeasible_notes(evaluation.infeasible), *notes):
+    whole = totals(evaluation, workload.uncounted_operators)
+    for note in (whole, *infeasible_notes(evaluation.infeasible), *notes):
         show_prose(note)
     _tell_place(options, run)
     exit_without_mapping(evaluation.infeasible)

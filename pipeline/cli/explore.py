@@ -273,7 +273,8 @@ def _print_results(
     ]
     total = exploration.total
     notes = [gap_note(total), overload_note(total), machine_note(total), pruned_note(total), *notes]
-    notes = [totals(total), *infeasible_notes(total.infeasible), *notes]
+    whole = totals(total, workload.uncounted_operators)
+    notes = [whole, *infeasible_notes(total.infeasible), *notes]
     for note in notes:
         show_prose(note)
 

@@ -12,9 +12,17 @@ from nestmap.pipeline.frontend.onnx.array.attention import (
     group_query_attention,
     multi_head_attention,
     projected_attention,
+    quantized_attention,
 )
-from nestmap.pipeline.frontend.onnx.array.conv import causal_conv, conv, deform_conv, qlinear_conv
+from nestmap.pipeline.frontend.onnx.array.conv import (
+    causal_conv,
+    conv,
+    conv_channels_last,
+    deform_conv,
+    qlinear_conv,
+)
 from nestmap.pipeline.frontend.onnx.array.einsum import einsum
+from nestmap.pipeline.frontend.onnx.array.experts import mixture_of_experts
 from nestmap.pipeline.frontend.onnx.array.linear_attention import linear_attention
 from nestmap.pipeline.frontend.onnx.array.matrix import (
     MatrixPositions,
@@ -25,6 +33,7 @@ from nestmap.pipeline.frontend.onnx.array.matrix import (
 )
 from nestmap.pipeline.frontend.onnx.array.recurrent import CELLS, dynamic_quantize_lstm, recurrent
 from nestmap.pipeline.frontend.onnx.array.transposed import conv_transpose
+from nestmap.pipeline.frontend.onnx.load.opsets import BLOCKED, CHANNELS_LAST
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
 
 Converter = Callable[[NodeReader], tuple[Node, ...]]
@@ -41,9 +50,13 @@ def _at(
 ARRAY_OPERATORS: Final[Mapping[str, Converter]] = {
     "Conv": conv,
     "ConvInteger": conv,
-    "com.microsoft.FusedConv": conv,
+    **dict.fromkeys(("com.microsoft.FusedConv", f"{BLOCKED}.Conv"), conv),
+    "com.microsoft.NhwcFusedConv": conv_channels_last,
+    f"{CHANNELS_LAST}.Conv": conv_channels_last,
     "QLinearConv": qlinear_conv,
-    "CausalConvWithState": causal_conv,
+    "com.microsoft.QLinearConv": qlinear_conv,
+    f"{CHANNELS_LAST}.QLinearConv": qlinear_conv,
+    **dict.fromkeys(("CausalConvWithState", "com.microsoft.CausalConvWithState"), causal_conv),
     "ConvTranspose": conv_transpose,
     "DeformConv": deform_conv,
     "Gemm": gemm,
@@ -55,12 +68,15 @@ ARRAY_OPERATORS: Final[Mapping[str, Converter]] = {
     "QLinearMatMul": _at(matmul, MatrixPositions(0, 3)),
     "com.microsoft.DynamicQuantizeMatMul": _at(matmul, MatrixPositions(left_bits=8)),
     "com.microsoft.FusedMatMul": fused_matmul,
-    "com.microsoft.MatMulNBits": matmul_nbits,
+    "com.microsoft.GemmFastGelu": matmul,
+    **dict.fromkeys(("com.microsoft.MatMulNBits", "com.microsoft.MatMulBnb4"), matmul_nbits),
     "Einsum": einsum,
     "Attention": attention,
     "ai.onnx.preview.FlexAttention": flex_attention,
     "LinearAttention": linear_attention,
     "com.microsoft.Attention": projected_attention,
+    "com.microsoft.QAttention": quantized_attention,
+    **dict.fromkeys(("com.microsoft.MoE", "com.microsoft.QMoE"), mixture_of_experts),
     "com.microsoft.MultiHeadAttention": multi_head_attention,
     "com.microsoft.GroupQueryAttention": group_query_attention,
     **dict.fromkeys(CELLS, recurrent),

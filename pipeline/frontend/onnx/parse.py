@@ -6,14 +6,15 @@ import gc
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from math import prod
 from pathlib import Path
 from typing import Final
 
 import onnx
 from pydantic import ValidationError
 
-from nestmap.model import InputError, NoCostNode, Workload
-from nestmap.model.errors import violation
+from nestmap.model import InputError, NoCostNode, Tensor, Workload
+from nestmap.model.errors import violation, warn_of_input
 from nestmap.model.workload.graph import Node
 from nestmap.pipeline.frontend.onnx.access.routes import routes_of
 from nestmap.pipeline.frontend.onnx.array_operators import ARRAY_OPERATORS
@@ -136,7 +137,31 @@ def _workload(small: Skeleton, where: str, name: str, float_bits: int) -> Worklo
             graph.origins[output] = replace(graph.origins[output], node=parts[-1].name)
     if unknown:
         raise unknown_sizes_error(unknown, graph, small, where)
-    return Workload(name=name, nodes=tuple(made))
+    workload = Workload(name=name, nodes=tuple(made))
+    _warn_of_uncounted(workload, where)
+    return workload
+
+
+def _warn_of_uncounted(workload: Workload, where: str) -> None:
+    """Warns of unrecognized operators that seem to compute, with their share of the weights."""
+    missing = workload.uncounted_operators
+    if not missing:
+        return
+    stored = {x.name: (n, x) for n in workload.nodes for x in _constants(n)}
+    left_out = sum(
+        prod(x.sizes or ())
+        for n, x in stored.values()
+        if isinstance(n, NoCostNode) and n.seems_to_multiply
+    )
+    share = left_out / max(1, sum(prod(x.sizes or ()) for _, x in stored.values()))
+    counted = ", ".join(f"{name} ({n})" for name, n in sorted(missing.items()))
+    found = f"unrecognized operators with {share:.1%} of the parameters: {counted}"
+    warn_of_input(where, found, "operators that nestmap computes: all totals are without them")
+
+
+def _constants(node: Node) -> Iterator[Tensor]:
+    """What a node reads that is known before the network runs."""
+    return (tensor for tensor in node.inputs if tensor.constant)
 
 
 def _converted(reader: NodeReader, constants: frozenset[str]) -> Iterator[Node]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Final
 
@@ -69,10 +69,15 @@ def layer_table(layers: Sequence[Layer], evaluation: NetworkEvaluation, width: i
     return rows_table(columns, every, width)
 
 
-def totals(evaluation: NetworkEvaluation) -> str:
-    """The totals in one sentence, with units."""
+def totals(evaluation: NetworkEvaluation, uncounted: Mapping[str, int] | None = None) -> str:
+    """The totals in one sentence, with units.
+
+    ``uncounted`` are the operators that seem to compute but are not in the totals, and how many.
+    """
     edp = engineering(evaluation.energy * 1e-12 * evaluation.latency, "J x cycles")
-    left_out = f" without {_names_of(evaluation)}" if evaluation.infeasible else ""
+    missing = [_names_of(evaluation)] if evaluation.infeasible else []
+    missing += [f"{printable(name)} ({n})" for name, n in (uncounted or {}).items()]
+    left_out = f" without {', '.join(missing)}" if missing else ""
     return (
         f"Total{left_out}: energy {energy(evaluation.energy)}, "
         f"latency {cycles(evaluation.latency)} cycles, "

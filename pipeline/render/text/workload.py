@@ -79,8 +79,11 @@ def workload_totals(workload: Workload, groups: Sequence[LayerGroup]) -> str:
     """The totals in one sentence; ``groups`` are those of identical layers."""
     vectors = vector_summaries(workload)
     read, written = sum(x.bits_read for x in vectors), sum(x.bits_written for x in vectors)
+    uncounted = workload.uncounted_operators
+    without = ", ".join(f"{printable(name)} ({n})" for name, n in uncounted.items())
     return (
-        f"Total: layers {count(len(workload.layers))}, different ones {count(len(groups))}, "
+        f"Total{without and f' without {without}'}: layers {count(len(workload.layers))}, "
+        f"different ones {count(len(groups))}, "
         f"MACs {engineering(workload.macs)}, "
         f"weights {size_text(sum(group.weight_bits for group in groups))}; "
         f"vector operators {count(len(workload.vector_nodes))}, "

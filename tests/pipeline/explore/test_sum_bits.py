@@ -16,7 +16,7 @@ from nestmap.pipeline.render.text.workload import operator_notes
 
 
 def quantized(sums: int | None = None) -> onnx.ModelProto:
-    """A QLinearConv of 16 to 32 channels, 28 x 28; ``sums``: the bits of a sum, if it states them."""
+    """A QLinearConv of 16 to 32 channels, 28 x 28; ``sums``: the bits of a sum, if stated."""
     reads = ["x", "s", "z", "w", "s", "zw", "s", "z"]
     conv = helper.make_node("QLinearConv", reads, ["y"], pads=[1] * 4)
     if sums is not None:

@@ -27,6 +27,7 @@ from nestmap.pipeline.frontend.onnx.access.route_steps import (
     route,
     shift_step,
 )
+from nestmap.pipeline.frontend.onnx.load.opsets import BLOCKED
 from nestmap.pipeline.frontend.onnx.load.shapes import Sizes
 from nestmap.pipeline.frontend.onnx.load.skeleton import SMALL
 from nestmap.pipeline.frontend.onnx.node import static_values as static
@@ -416,7 +417,15 @@ def _same(reader: NodeReader) -> Iterator[AccessRoute]:
     yield from parameters(reader, *range(1, len(reader.node.proto.input)))
 
 
+def _without_padding(reader: NodeReader) -> Iterator[AccessRoute]:
+    """The channels that are not padding, in the order of axes of the input."""
+    static.check_fits(reader, not reader.flag("channels_last"))
+    yield route(0, resize_steps(static.output_sizes(reader), static.input_sizes(reader), [1]))
+
+
 ROUTES: Final[Mapping[str, RouteRule]] = {
+    f"{BLOCKED}.ReorderInput": reshape,
+    f"{BLOCKED}.ReorderOutput": _without_padding,
     **dict.fromkeys(("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity"), reshape),
     **dict.fromkeys(("Dropout", "com.microsoft.BitmaskDropout", "BitCast"), reshape),
     "com.microsoft.ExpandDims": reshape,

@@ -12,6 +12,7 @@ import numpy as np
 from nestmap.model.dims import Dimension
 from nestmap.model.workload.affine import AffineIndex, Term
 from nestmap.pipeline.frontend.onnx.access import axis_reads as reads
+from nestmap.pipeline.frontend.onnx.load.opsets import BLOCKED, CHANNELS_LAST
 from nestmap.pipeline.frontend.onnx.load.shapes import Sizes
 from nestmap.pipeline.frontend.onnx.node import static_values as static
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
@@ -189,7 +190,9 @@ def _places(reader: NodeReader) -> tuple[reads.Names, range]:
     """The loops of the output, and the positions of the spatial axes; channels may be last."""
     rank = len(static.output_sizes(reader))
     batch, channels, *spatial = reads.image_names(rank)
-    if reader.node.operator == _NHWC or reader.flag("channels_last"):
+    operator = reader.node.operator
+    is_last = operator == _NHWC or operator.startswith(CHANNELS_LAST)
+    if is_last or reader.flag("channels_last"):
         return (batch, *spatial, channels), range(1, rank - 1)
     return (batch, channels, *spatial), range(2, rank)
 
@@ -277,13 +280,20 @@ def _frames(reader: NodeReader) -> reads.VectorReads:
 
 _GLOBAL: Final = ("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool")
 _MICROSOFT: Final = "com.microsoft.QLinear"
+_LAYOUTS: Final = (BLOCKED, CHANNELS_LAST)
 
 NESTS: Final[Mapping[str, reads.ReadRule]] = {
     **dict.fromkeys(("MaxPool", "AveragePool", "LpPool", _NHWC), _pool),
     f"{_MICROSOFT}AveragePool": _pool,
+    **{f"{domain}.{kind}Pool": _pool for domain in _LAYOUTS for kind in ("Average", "Max")},
+    **{
+        f"{domain}.Global{kind}Pool": _global_pool
+        for domain in _LAYOUTS
+        for kind in ("Average", "Max")
+    },
     **dict.fromkeys((*_GLOBAL, f"{_MICROSOFT}GlobalAveragePool"), _global_pool),
     "LRN": _response,
-    **dict.fromkeys(("Resize", "Upsample"), resize),
+    **dict.fromkeys(("Resize", "Upsample", f"{BLOCKED}.Upsample"), resize),
     **dict.fromkeys(("GridSample", "com.microsoft.GridSample"), _sample),
     **dict.fromkeys(("MaxRoiPool", "RoiAlign"), _regions),
     "AffineGrid": _grid,

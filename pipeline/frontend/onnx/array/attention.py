@@ -22,8 +22,12 @@ from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
 # The rotary embeddings of queries and keys in some of them are not counted.
 
 
-def projected_attention(node: NodeReader) -> tuple[Node, ...]:
+def projected_attention(
+    node: NodeReader, masks: tuple[int, ...] = (3, 5), past: int = 4
+) -> tuple[Node, ...]:
     """Converts an Attention node of ONNX Runtime, where one product gives queries, keys and values.
+
+    ``masks`` are the positions of inputs that are added to scores, ``past`` that of the cache.
 
     Raises:
         InputError: if shapes or attributes do not match.
@@ -43,10 +47,19 @@ def projected_attention(node: NodeReader) -> tuple[Node, ...]:
         node, nest, {"I": expansion.value(node, 0), "W": expansion.value(node, 1)}, made
     )
     query, key, values = (_heads(node, image[:2], size, made) for size in hidden)
-    key, values, joints = _both_cached(node, key, values)
-    given = AttentionOperands(query, key, values, _biases(node, 3, 5), _masks(node, 3, 5))
+    key, values, joints = _both_cached(node, key, values, past)
+    given = AttentionOperands(query, key, values, _biases(node, *masks), _masks(node, *masks))
     node.check_output(output_sizes(given, flat=True))
     return (projection, *joints, *attention_nodes(node, given))
+
+
+def quantized_attention(node: NodeReader) -> tuple[Node, ...]:
+    """Converts a QAttention node: an Attention node of quantized activations and weights.
+
+    Raises:
+        InputError: if shapes or attributes do not match.
+    """
+    return projected_attention(node, masks=(5,), past=8)
 
 
 def multi_head_attention(node: NodeReader) -> tuple[Node, ...]:
@@ -120,16 +133,17 @@ def _heads(node: NodeReader, outer: Sizes, hidden: int, made: expansion.Value) -
 
 
 def _both_cached(
-    node: NodeReader, key: Heads, values: Heads
+    node: NodeReader, key: Heads, values: Heads, past: int
 ) -> tuple[Heads, Heads, tuple[Node, ...]]:
     """Appends keys and values to those of ``past``: ``[2, batch, heads, length, size]``."""
-    old = node.extents(4) if node.has(4) else ()
+    old = node.extents(past) if node.has(past) else ()
     if len(old) != 5 or not old[3]:
         return key, values, ()
     length = old[3] + key.length
     whole = (2, key.batch, key.heads, length, key.size)
     made = expansion.intermediate(node, "present", whole, key.value.tensor.precision)
-    joint = expansion.movement_part(node, "Concat", (expansion.value(node, 4), key.value), made)
+    both = expansion.value(node, past), key.value
+    joint = expansion.movement_part(node, "Concat", both, made)
     return (
         replace(key, length=length, value=made),
         replace(values, length=length, value=made),

@@ -12,9 +12,16 @@ from typing import Final
 
 from nestmap.model.base import copy_with
 from nestmap.model.workload.graph import Node
-from nestmap.model.workload.loop_nests import Axis, Channels, convolution, gathered_convolution
+from nestmap.model.workload.loop_nests import (
+    Axis,
+    Channels,
+    convolution,
+    gathered_convolution,
+    with_channels_last,
+)
 from nestmap.pipeline.frontend.onnx.access.operand_routes import concat_routes
 from nestmap.pipeline.frontend.onnx.access.vector_parts import sample_nest
+from nestmap.pipeline.frontend.onnx.load.opsets import CHANNELS_LAST
 from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, shape_text
 from nestmap.pipeline.frontend.onnx.node import node_expansion as expansion
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
@@ -31,7 +38,16 @@ def conv(node: NodeReader) -> tuple[Node, ...]:
     Raises:
         InputError: if shapes or attributes do not match.
     """
-    return _conv(node, 0, 1)
+    return _conv(node, 1, channels_last=False)
+
+
+def conv_channels_last(node: NodeReader) -> tuple[Node, ...]:
+    """Converts a Conv node of ONNX Runtime whose image has its channels on the last axis.
+
+    Raises:
+        InputError: if shapes or attributes do not match.
+    """
+    return _conv(node, 1, channels_last=True)
 
 
 def qlinear_conv(node: NodeReader) -> tuple[Node, ...]:
@@ -40,15 +56,20 @@ def qlinear_conv(node: NodeReader) -> tuple[Node, ...]:
     Raises:
         InputError: if shapes or attributes do not match.
     """
-    return _conv(node, 0, 3)
+    internal = node.node.operator == f"{CHANNELS_LAST}.QLinearConv"
+    return _conv(node, 3, channels_last=internal or node.flag("channels_last"))
 
 
-def _conv(node: NodeReader, image: int, weight: int) -> tuple[Node, ...]:
-    channels, axes = _geometry(node, node.sizes(image), node.sizes(weight))
+def _conv(node: NodeReader, weight: int, *, channels_last: bool) -> tuple[Node, ...]:
+    image = node.sizes(0)
+    if channels_last:
+        image = (*image[:1], *image[-1:], *image[1:-1])
+    channels, axes = _geometry(node, image, node.sizes(weight), channels_last=channels_last)
     nest = convolution(_two_axes(axes), channels)
-    return expansion.single_layer(
-        node, nest, {"W": expansion.value(node, weight), "I": expansion.value(node, image)}
-    )
+    if channels_last:
+        nest = with_channels_last(nest, max(2, len(axes)))
+    values = {"W": expansion.value(node, weight), "I": expansion.value(node, 0)}
+    return expansion.single_layer(node, nest, values)
 
 
 def causal_conv(node: NodeReader) -> tuple[Node, ...]:
@@ -145,7 +166,9 @@ def auto_pad_of(node: NodeReader, pads: Sizes) -> str:
     return auto_pad
 
 
-def _geometry(node: NodeReader, image: Sizes, weight: Sizes) -> tuple[Channels, tuple[Axis, ...]]:
+def _geometry(
+    node: NodeReader, image: Sizes, weight: Sizes, *, channels_last: bool = False
+) -> tuple[Channels, tuple[Axis, ...]]:
     groups = channels_of(node, image, weight)
     if weight[0] % groups:
         raise node.error(f"{weight[0]} output channels in {groups} groups", "equal groups")
@@ -155,7 +178,10 @@ def _geometry(node: NodeReader, image: Sizes, weight: Sizes) -> tuple[Channels, 
             f"{weight[1]} x {groups} input channels",
         )
     axes = _axes(node, image[2:], weight[2:])
-    node.check_output((image[0], weight[0], *(axis.output_size for axis in axes)))
+    made = tuple(axis.output_size for axis in axes)
+    node.check_output(
+        (image[0], *made, weight[0]) if channels_last else (*image[:1], weight[0], *made)
+    )
     outputs = weight[0] // groups
     return Channels(batch=image[0], groups=groups, outputs=outputs, inputs=weight[1]), axes
 

@@ -14,6 +14,10 @@ from nestmap.model import InputError
 NEWEST: Final = defs.onnx_opset_version()
 """The newest version of the standard operators in the installed onnx package."""
 
+BLOCKED: Final = "com.microsoft.nchwc"
+CHANNELS_LAST: Final = "com.ms.internal.nhwc"
+"""The domains of what ONNX Runtime writes for images in blocks of channels, or with these last."""
+
 _LONG_STANDARD: Final = "ai.onnx"
 _FIRST_IR_WITH_OPSETS: Final = 3
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from nestmap.pipeline.frontend.onnx.load.opsets import BLOCKED
+
 _SHAPE: Final = ("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Dropout", "BitCast")
 
 _PLACE: Final = (
@@ -36,6 +38,7 @@ _MICROSOFT: Final = tuple(
     f"com.microsoft.{operator}"
     for operator in ("ExpandDims", "GatherND", "Pad", "Trilu", "BitmaskDropout")
 )
+_BLOCKS: Final = (f"{BLOCKED}.ReorderInput", f"{BLOCKED}.ReorderOutput")
 
-MOVEMENT_OPERATORS: Final = frozenset((*_SHAPE, *_PLACE, *MADE, *_CONTAINER, *_MICROSOFT))
+MOVEMENT_OPERATORS: Final = frozenset((*_SHAPE, *_PLACE, *MADE, *_CONTAINER, *_MICROSOFT, *_BLOCKS))
 """Operators without cost; the workload keeps them as connections between nodes."""

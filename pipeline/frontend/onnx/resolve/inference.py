@@ -33,6 +33,7 @@ from nestmap.pipeline.frontend.onnx.resolve.consistency import misfit
 from nestmap.pipeline.frontend.onnx.resolve.shape_surrogates import (
     SURROGATE_OPERATORS,
     Types,
+    element_of_output,
     shape_surrogates,
 )
 from nestmap.pipeline.frontend.onnx.resolve.statements import Contradiction, Statements, merged_type
@@ -224,6 +225,9 @@ def infer_node(
     except checker.ValidationError as error:
         return _read_otherwise(node, _reason(error))
     except shape_inference.InferenceError as error:
+        elements = [tensor_facts(types[x]).element for x in proto.input if x in types]
+        if 0 in elements:  # only the sizes of some input are known
+            return _read_otherwise(node, _reason(error))
         return NodeInference(rejection=_reason(error))
     except LIBRARY_ERRORS:
         return NodeInference()
@@ -304,18 +308,26 @@ def _with_other_elements(node: _Node) -> _Node:
 def _as_known_to_the_library(proto: onnx.NodeProto) -> onnx.NodeProto:
     """The node without attributes that only nestmap knows, which the library rejects.
 
-    The library takes another default than the standard for the attribute ``onesided`` of an STFT.
+    The library takes another default than the standard for the attribute ``onesided`` of an STFT,
+    and adds the padding of outputs to what SAME_* already makes of a ConvTranspose.
     """
     own = any(attribute.name in OWN_ATTRIBUTES for attribute in proto.attribute)
-    if not own and proto.op_type != "STFT":
+    if not own and proto.op_type not in {"STFT", "ConvTranspose"}:
         return proto
+    unknown = {*OWN_ATTRIBUTES, *(("output_padding",) if _is_same_padded(proto) else ())}
     copy = onnx.NodeProto()
     copy.CopyFrom(proto)
     del copy.attribute[:]
-    copy.attribute.extend(a for a in proto.attribute if a.name not in OWN_ATTRIBUTES)
+    copy.attribute.extend(a for a in proto.attribute if a.name not in unknown)
     if proto.op_type == "STFT" and not any(a.name == "onesided" for a in proto.attribute):
         copy.attribute.append(helper.make_attribute("onesided", 1))
     return copy
+
+
+def _is_same_padded(proto: onnx.NodeProto) -> bool:
+    """Whether a ConvTranspose makes outputs for every stride, padded or not."""
+    padded = [a.s for a in proto.attribute if a.name == "auto_pad"]
+    return proto.op_type == "ConvTranspose" and any(x.startswith(b"SAME") for x in padded)
 
 
 def _reason(error: Exception) -> str:
@@ -433,9 +445,12 @@ class TensorKnowledge:
         if node.operator in SURROGATE_OPERATORS and not self._is_inferred(node):
             for stand_in in shape_surrogates(node, self.types):
                 types = {**given, **stand_in.types}
+                element = element_of_output(node, given)
                 if types.keys() >= set(stand_in.proto.input):
                     found = infer_node(stand_in.proto, types, self.values, _NEWEST)
-                    self._learn({x: self._of_stand_in(x, kind) for x, kind in found.types.items()})
+                    given |= found.types
+                    for name, kind in found.types.items():
+                        self._learn({name: self._of_stand_in(name, kind, element)})
         return rejection
 
     def _is_inferred(self, node: GraphNode) -> bool:
@@ -459,11 +474,12 @@ class TensorKnowledge:
             old = self.types.get(name)
             self.types[name] = kind if old is None else merged_type(kind, old)
 
-    def _of_stand_in(self, name: str, kind: onnx.TypeProto) -> onnx.TypeProto:
-        """An inferred type with the stated element type: a stand-in has only the same sizes."""
+    def _of_stand_in(self, name: str, kind: onnx.TypeProto, element: int) -> onnx.TypeProto:
+        """An inferred type with the stated or a known element type: a stand-in has only sizes."""
         stated = self.stated.types.get(name)
-        if stated is not None and stated.tensor_type.elem_type:
-            kind.tensor_type.elem_type = stated.tensor_type.elem_type
+        of_model = 0 if stated is None else stated.tensor_type.elem_type
+        if of_model or element:
+            kind.tensor_type.elem_type = of_model or element
         return kind
 
     def _fold(self, node: GraphNode) -> None:

@@ -13,9 +13,11 @@ import onnx
 from onnx import defs, helper
 
 from nestmap.pipeline.frontend.onnx.load.graph import GraphNode
+from nestmap.pipeline.frontend.onnx.load.opsets import BLOCKED, CHANNELS_LAST
 from nestmap.pipeline.frontend.onnx.load.shapes import Shape, tensor_facts
 
 Types = Mapping[str, onnx.TypeProto]
+_FLOAT: Final = onnx.TensorProto.FLOAT
 
 
 @final
@@ -44,6 +46,8 @@ def shape_surrogates(node: GraphNode, types: Types) -> Iterator[ShapeSurrogate]:
         yield from _PRODUCTS[node.operator](node.proto, types)
 
 
+_Rule = Callable[[onnx.NodeProto, Types], Iterator[ShapeSurrogate]]
+
 _FIRST: Final = (0,)
 _SAME: Final[Mapping[str, tuple[int, ...]]] = {
     **dict.fromkeys(("GroupNormalization", "MeanVarianceNormalization"), _FIRST),
@@ -54,6 +58,7 @@ _SAME: Final[Mapping[str, tuple[int, ...]]] = {
             for operator in (
                 *("Gelu", "FastGelu", "BiasGelu", "QuickGelu", "BiasAdd", "BiasSoftmax"),
                 *("GroupNorm", "RotaryEmbedding", "SimplifiedLayerNormalization", "Trilu"),
+                *("MoE", "QMoE", "nchwc.ReorderInput"),
                 *("QLinearSigmoid", "QLinearLeakyRelu", "QLinearSoftmax", "BitmaskDropout"),
             )
         ),
@@ -74,8 +79,13 @@ _ALIKE: Final[Mapping[str, tuple[str, tuple[int, ...]]]] = {
     "com.microsoft.QLinearAdd": ("Add", (0, 3)),
     "com.microsoft.QLinearMul": ("Mul", (0, 3)),
     "com.microsoft.QLinearWhere": ("Where", (0, 1, 4)),
-    "com.microsoft.FusedConv": ("Conv", (0, 1)),
+    **dict.fromkeys(("com.microsoft.FusedConv", f"{BLOCKED}.Conv"), ("Conv", (0, 1))),
+    **{
+        f"{BLOCKED}.{operator}": (operator, (0,))
+        for operator in ("MaxPool", "AveragePool", "GlobalMaxPool", "GlobalAveragePool")
+    },
     "com.microsoft.FusedGemm": ("Gemm", (0, 1)),
+    "com.microsoft.GemmFastGelu": ("MatMul", (0, 1)),
     "com.microsoft.QGemm": ("Gemm", (0, 3)),
     "com.microsoft.DynamicQuantizeMatMul": ("MatMul", (0, 1)),
     "com.microsoft.MatMulIntegerToFloat": ("MatMul", (0, 1)),
@@ -129,6 +139,45 @@ def _matmul_nbits(proto: onnx.NodeProto, types: Types) -> Iterator[ShapeSurrogat
     yield from _times(proto, types, (_integer(proto, "K", 0), _integer(proto, "N", 0)))
 
 
+def _reorder_output(proto: onnx.NodeProto, types: Types) -> Iterator[ShapeSurrogate]:
+    """The channels that are not padding, on the second or on the last axis."""
+    shape, channels = _shape(proto, 0, types), _integer(proto, "channels", 0)
+    if len(shape) == 4 and channels > 0:
+        batch, _, *axes = shape
+        is_last = _integer(proto, "channels_last", 0)
+        made = (batch, *axes, channels) if is_last else (batch, channels, *axes)
+        yield from _shaped(proto, types, made)
+
+
+def _conv_channels_last(weight: int) -> _Rule:
+    """A convolution between transposed images; ``weight`` is the position of the weights."""
+
+    def rule(proto: onnx.NodeProto, types: Types) -> Iterator[ShapeSurrogate]:
+        shape, kernels = _shape(proto, 0, types), _shape(proto, weight, types)
+        is_marked = proto.op_type != "QLinearConv" or proto.domain != "com.microsoft"
+        if len(shape) < 3 or len(kernels) != len(shape):
+            return
+        is_last = is_marked or _integer(proto, "channels_last", 0)
+        batch, *axes, channels = shape
+        image = (batch, channels, *axes) if is_last else shape
+        given = {
+            f"{proto.input[0]} of {proto.output[0]}": helper.make_tensor_type_proto(_FLOAT, image),
+            f"weights of {proto.output[0]}": helper.make_tensor_type_proto(_FLOAT, kernels),
+        }
+        made = f"{proto.output[0]} before its transposition" if is_last else proto.output[0]
+        node = helper.make_node("Conv", list(given), [made])
+        known = defs.get_schema("Conv").attributes
+        node.attribute.extend(a for a in proto.attribute if a.name in known)
+        yield ShapeSurrogate(node, given)
+        if is_last:
+            order = [0, *range(2, len(shape)), 1]
+            yield ShapeSurrogate(
+                helper.make_node("Transpose", [made], proto.output[:1], perm=order)
+            )
+
+    return rule
+
+
 def _projected_attention(proto: onnx.NodeProto, types: Types) -> Iterator[ShapeSurrogate]:
     """One product gives query, key and value; the output is as wide as the value."""
     weights = _shape(proto, 1, types)
@@ -157,17 +206,51 @@ def _group_query_attention(proto: onnx.NodeProto, types: Types) -> Iterator[Shap
         yield from _times(proto, types, (packed[2], packed[2] // total * heads))
 
 
-_PRODUCTS: Final[Mapping[str, Callable[[onnx.NodeProto, Types], Iterator[ShapeSurrogate]]]] = {
+_PRODUCTS: Final[Mapping[str, _Rule]] = {
+    f"{BLOCKED}.ReorderOutput": _reorder_output,
+    "com.microsoft.NhwcFusedConv": _conv_channels_last(1),
+    f"{CHANNELS_LAST}.Conv": _conv_channels_last(1),
+    f"{CHANNELS_LAST}.QLinearConv": _conv_channels_last(3),
+    "com.microsoft.QLinearConv": _conv_channels_last(3),
     "com.microsoft.QLinearConcat": _concat,
     "com.microsoft.FusedMatMul": _fused_matmul,
-    "com.microsoft.MatMulNBits": _matmul_nbits,
-    "com.microsoft.Attention": _projected_attention,
+    **dict.fromkeys(("com.microsoft.MatMulNBits", "com.microsoft.MatMulBnb4"), _matmul_nbits),
+    **dict.fromkeys(("com.microsoft.Attention", "com.microsoft.QAttention"), _projected_attention),
     "com.microsoft.MultiHeadAttention": _multi_head_attention,
     "com.microsoft.GroupQueryAttention": _group_query_attention,
 }
 
 SURROGATE_OPERATORS: Final = frozenset((*_SAME, *_ALIKE, *_PRODUCTS))
 """The operators that have a surrogate."""
+
+
+_TYPES: Final[Mapping[str, tuple[int, int]]] = {
+    "com.microsoft.QGemm": (8, _FLOAT),
+    "com.microsoft.QAttention": (3, _FLOAT),
+    **dict.fromkeys(
+        (f"{domain}.QLinearConv" for domain in ("com.microsoft", CHANNELS_LAST)),
+        (7, 0),
+    ),
+    **dict.fromkeys(
+        ("com.microsoft.MatMulIntegerToFloat", "com.microsoft.DynamicQuantizeMatMul"), (2, _FLOAT)
+    ),
+}
+"""The input whose element type the output has, such as a zero point, and the type without it."""
+
+
+def element_of_output(node: GraphNode, types: Types) -> int:
+    """The element type of the output of a node that has a surrogate; 0 if it is not known."""
+    position, usual = _TYPES.get(node.operator, (0, 0))
+    names = node.proto.input
+    name = names[position] if position < len(names) else ""
+    return types[name].tensor_type.elem_type if name in types else usual
+
+
+def _shaped(proto: onnx.NodeProto, types: Types, shape: Shape) -> Iterator[ShapeSurrogate]:
+    """An output of that shape with the elements of the first input."""
+    element, name = types[proto.input[0]].tensor_type.elem_type, f"shape of {proto.output[0]}"
+    given = {name: helper.make_tensor_type_proto(element, shape)}
+    yield ShapeSurrogate(helper.make_node("Identity", [name], proto.output[:1]), given)
 
 
 def _times(proto: onnx.NodeProto, types: Types, matrix: Shape) -> Iterator[ShapeSurrogate]:

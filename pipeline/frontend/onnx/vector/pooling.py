@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from math import ceil
 from typing import Final
 
+from nestmap.pipeline.frontend.onnx.load.opsets import BLOCKED, CHANNELS_LAST
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
 from nestmap.pipeline.frontend.onnx.vector import operation_counts as counts
 
@@ -68,12 +69,20 @@ def _affine_grid(reader: NodeReader) -> counts.Work:
     return counts.Work(after, 2 * axes)
 
 
-_GLOBAL: Final = ("GlobalAveragePool", "GlobalMaxPool", "com.microsoft.QLinearGlobalAveragePool")
+_LAYOUTS: Final = ("", f"{BLOCKED}.", f"{CHANNELS_LAST}.")
+
+_GLOBAL: Final = (
+    *(f"{domain}Global{kind}Pool" for domain in _LAYOUTS for kind in ("Average", "Max")),
+    "com.microsoft.QLinearGlobalAveragePool",
+)
+_WINDOWS: Final = (
+    *(f"{domain}{kind}Pool" for domain in _LAYOUTS for kind in ("Average", "Max")),
+    *("com.microsoft.NhwcMaxPool", "com.microsoft.QLinearAveragePool"),
+)
 
 POOLING: Final[Mapping[str, counts.Rule]] = {
     # a comparison or an addition for each element of a window
-    **dict.fromkeys(("MaxPool", "AveragePool", "com.microsoft.NhwcMaxPool"), _windows(1)),
-    "com.microsoft.QLinearAveragePool": _windows(1),
+    **dict.fromkeys(_WINDOWS, _windows(1)),
     "LpPool": _windows(2),  # power, add
     **dict.fromkeys(_GLOBAL, counts.over_input(1)),
     "GlobalLpPool": counts.over_input(2),
@@ -81,7 +90,7 @@ POOLING: Final[Mapping[str, counts.Rule]] = {
     "MaxRoiPool": counts.over_output(1),
     # a product and an addition for each weighted element
     "RoiAlign": _region_average,
-    **dict.fromkeys(("Resize", "Upsample"), _resize),
+    **dict.fromkeys(("Resize", "Upsample", f"{BLOCKED}.Upsample"), _resize),
     **dict.fromkeys(("GridSample", "com.microsoft.GridSample"), _sample),
     "AffineGrid": _affine_grid,
     "Col2Im": counts.over_input(1),  # adds each element to the image

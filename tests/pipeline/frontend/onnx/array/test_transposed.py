@@ -208,3 +208,15 @@ def test_wrong(
     with pytest.raises(InputError, match=r"node 'n' \(ConvTranspose\)") as caught:
         parse_onnx(transposed(image, weights, attributes))
     assert expected in caught.value.expected
+
+
+@pytest.mark.parametrize("added", [(0, 0), (1, 1)])
+def test_same_padding_makes_as_many_outputs_whatever_is_added(added: tuple[int, int]) -> None:
+    """The onnx package infers 7 x 7 for the second, which no runtime makes."""
+    attributes: dict[str, Attribute] = {
+        "strides": (2, 2),
+        "auto_pad": "SAME_UPPER",
+        "output_padding": added,
+    }
+    found = parse_onnx(one("ConvTranspose", {"x": (1, 2, 3, 3)}, {"w": (2, 1, 3, 3)}, attributes))
+    assert found.nodes[-1].outputs[0].sizes == (1, 1, 6, 6)

@@ -6,7 +6,7 @@ import onnx
 import pytest
 from onnx import helper
 
-from nestmap.model import NoCostNode, OutputOperand
+from nestmap.model import InputWarning, NoCostNode, OutputOperand
 from nestmap.pipeline.frontend.onnx import parse_onnx
 from tests.pipeline.frontend.onnx.build import (
     FLOAT,
@@ -156,7 +156,8 @@ def test_attributes_of_operators_that_onnx_does_not_define_are_ignored() -> None
 
 def test_an_operator_of_another_domain_costs_nothing() -> None:
     nodes = [node("Conv", "x w", "y", name="theirs", domain="acme")]
-    network = parse_onnx(model(nodes, {"x": (1, 2, 4, 4)}, [weights("w", 2, 2, 3, 3)]))
+    with pytest.warns(InputWarning, match="100.0% of the parameters"):
+        network = parse_onnx(model(nodes, {"x": (1, 2, 4, 4)}, [weights("w", 2, 2, 3, 3)]))
     (theirs,) = network.nodes
     assert isinstance(theirs, NoCostNode)
     assert (theirs.operator, theirs.known) == ("acme.Conv", False)
