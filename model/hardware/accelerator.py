@@ -16,6 +16,7 @@ from nestmap.model.hardware.vector_unit import VectorUnit
 from nestmap.model.units import (
     Area,
     AreaUnit,
+    Bits,
     Count,
     MilliWatts,
     NanoSeconds,
@@ -184,6 +185,11 @@ class Accelerator(Frozen, frozen=True):
     free_first_sum: bool = False
     strict_ports: bool = False
     counting: Counting = Counting.EXACT
+
+    @property
+    def room_for_sums(self) -> Bits:
+        """The bits of the innermost memory of outputs."""
+        return self.levels_of(OUTPUT)[0].instance.size
 
     def counted(self, counting: Counting | None) -> Accelerator:
         """The same in another counting; ``None``: unchanged."""

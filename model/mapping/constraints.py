@@ -119,8 +119,8 @@ class MappingConstraints(Frozen, frozen=True):
         return self
 
     def of(self, layer: Layer) -> LayerConstraints:
-        """The entry for a layer: by its name, else its operator, else the default entry."""
-        for target in (layer.name, layer.operator, DEFAULT_TARGET):
+        """The entry for a layer: by its name or alias, its operator, or the default entry."""
+        for target in (layer.name, layer.alias, layer.operator, DEFAULT_TARGET):
             if target in self._by_target:
                 return self._by_target[target]
         return LayerConstraints()

@@ -23,7 +23,9 @@ class InputOperand(Frozen, frozen=True):
 
     ``precision`` is bits per element; ``source`` the node that produces the tensor (``None``: an
     input of the network); ``constant``: whether it is known before the network runs (weights);
-    ``density`` is the share of elements that are not zero, which lie anywhere.
+    ``density`` is the share of elements that are not zero, which lie anywhere. ``other_source`` is
+    a node that a file names as source although its output has another shape; the input comes from
+    outside.
     """
 
     name: LayerOperand
@@ -32,6 +34,7 @@ class InputOperand(Frozen, frozen=True):
     source: str | None = None
     constant: bool = False
     density: Density = 1.0
+    other_source: str | None = None
 
 
 class OutputOperand(Frozen, frozen=True):
@@ -59,7 +62,8 @@ class Layer(Frozen, frozen=True):
     """One layer: loops over dimensions, one output, one or two inputs.
 
     ``unpadded`` are the sizes that the network needs of loops that iterate more often; all figures
-    of the layer are those of the padded work.
+    of the layer are those of the padded work. ``alias`` is the name that a file gives it, where
+    another layer has it as well; entries of mappings for that name are for both.
 
     >>> from nestmap.model import layer_from_equation
     >>> fc = layer_from_equation("O[b][k]+=W[k][c]*I[b][c]", {"B": 1, "K": 8, "C": 4}, name="fc")
@@ -73,6 +77,7 @@ class Layer(Frozen, frozen=True):
     output: OutputOperand
     inputs: tuple[InputOperand, ...] = Field(min_length=1, max_length=2)
     unpadded: tuple[Loop, ...] = ()
+    alias: str | None = None
 
     @model_validator(mode="after")
     def _check_consistency(self) -> Layer:
@@ -111,8 +116,10 @@ class Layer(Frozen, frozen=True):
     @cached_property
     def anonymous(self) -> Layer:
         """The layer without its name and sources; equal anonymous layers cost the same."""
-        inputs = tuple(copy_with(operand, {"source": None}) for operand in self.inputs)
-        return copy_with(self, {"name": "layer", "inputs": inputs})
+        inputs = tuple(
+            copy_with(operand, {"source": None, "other_source": None}) for operand in self.inputs
+        )
+        return copy_with(self, {"name": "layer", "alias": None, "inputs": inputs})
 
     @property
     def operands(self) -> tuple[Operand, ...]:

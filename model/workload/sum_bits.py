@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from nestmap.model.base import copy_with
-from nestmap.model.dims import OUTPUT
 from nestmap.model.errors import InputError
 from nestmap.model.units import Bits
 from nestmap.model.workload.graph import LayerNode, Workload
 from nestmap.model.workload.layer import Layer, OutputOperand
-
-if TYPE_CHECKING:  # networks alone need no accelerator
-    from nestmap.model.hardware.accelerator import Accelerator
 
 ASSUMED_SUMS: Final = 32
 """Bits of a sum of products where a network does not state them, as in ONNX."""
@@ -40,13 +36,11 @@ def with_sum_bits(workload: Workload, bits: Bits) -> Workload:
     return _with_outputs(workload, stated)
 
 
-def narrow_sums(workload: Workload, accelerator: Accelerator) -> Workload:
-    """The network whose assumed sums are no wider than the innermost memory of outputs.
+def narrow_sums(workload: Workload, room: Bits) -> Workload:
+    """The network whose assumed sums are no wider than the room for one.
 
     ONNX computes with sums of 32 bits; a machine with registers of 16 bits for them does not.
     """
-    memories = accelerator.levels_of(OUTPUT)
-    room = memories[0].instance.size if memories else ASSUMED_SUMS
 
     def narrowed(output: OutputOperand) -> OutputOperand:
         if not output.assumes_sums or output.partial_precision <= room:

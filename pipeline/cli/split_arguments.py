@@ -8,13 +8,13 @@ from types import MappingProxyType
 from typing import Final
 
 from nestmap.model import InputError
-from nestmap.model.multicore.core_constraints import check_allocations, split_from_hints
+from nestmap.model.multicore.core_constraints import split_from_hints
 from nestmap.model.multicore.problem import StreamProblem
 from nestmap.model.multicore.split_options import Convention, SplitMode, SplitOptions
 from nestmap.pipeline.cli.options.common import WorkloadOptions
 from nestmap.pipeline.cli.options.multicore import SplitArguments
 from nestmap.pipeline.cli.workload_argument import read_given_workload
-from nestmap.pipeline.frontend.read.multicore import read_core_mapping, read_multicore
+from nestmap.pipeline.multicore.api import read_stream
 from nestmap.pipeline.stages.multicore.split_options import GivenLoop, split_options
 
 HINTS: Final = "--hint-loops"
@@ -40,10 +40,7 @@ def read_problem(workload: WorkloadOptions, cores: str, mapping: str | None) -> 
     Raises:
         InputError: where one of them is invalid.
     """
-    network, machine = read_given_workload(workload), read_multicore(cores)
-    allocations = read_core_mapping(mapping)
-    check_allocations(allocations, network, machine, mapping or "mapping")
-    return StreamProblem(workload=network, accelerator=machine, mapping=allocations)
+    return read_stream(read_given_workload(workload), cores, mapping)
 
 
 def chosen_split(

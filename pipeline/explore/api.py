@@ -241,7 +241,7 @@ def read_network(
     chosen = accelerator if mapping is None and isinstance(accelerator, str) else None
     machine = read_accelerator(accelerator, store, static_energy=static_energy)
     network = NetworkProblem(
-        workload=narrow_sums(read_workload(workload, dims), machine),
+        workload=narrow_sums(read_workload(workload, dims), machine.room_for_sums),
         accelerator=machine,
         constraints=read_mapping(mapping, for_accelerator=chosen),
     )

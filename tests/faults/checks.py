@@ -85,7 +85,7 @@ _FORMS: Final = (
     _network("text that is not YAML", "- id: 0", "- id: [", _ERROR, "text that is not YAML"),
     _network("a field that is unknown", "loop_dims", "loop_dim", _ERROR, "the unknown field"),
     _network("a layer without a field that it needs", "  equation", "  #", _ERROR, "no equation"),
-    _network("a field twice", _SECOND, _SECOND * 2, _ERROR, "a second name"),
+    _network("a field twice", _SECOND, _SECOND * 2, _WARNING, "a second name"),
     _network("a layer that refers to itself by an anchor", "- id: 0", "- &a\n  id: *a", _ERROR),
     _sizes("a loop size of 0", "0", _ERROR, "found 0; expected a positive loop size"),
     _sizes("a negative loop size", "-1", _ERROR, "found -1"),
@@ -103,7 +103,7 @@ _FORMS: Final = (
 
 _NETWORKS: Final = (
     _network("two layers with one id", "- id: 1", "- id: 0", _ERROR, "a second layer 0"),
-    _network("two layers with one name", "second", "first", _ERROR, "a second layer 'first'"),
+    _network("two layers with one name", "second", "first", _WARNING, "a second layer 'first'"),
     _network("fewer sizes than dimensions", "[1, 4, 3,", "[4, 3,", _ERROR, "6 sizes"),
     _network("a loop dimension twice", "OY, OX, FY", "OX, OX, FY", _ERROR, "a second OX"),
     _network("an index that is no dimension", "I[b][c][iy]", "I[b][c][iz]", _ERROR, "index IZ"),
@@ -111,7 +111,7 @@ _NETWORKS: Final = (
     _network("three inputs", "*I[b]", "*V[b]*I[b]", _ERROR, "3 inputs"),
     _network("no equation", _EQUATION, "conv", _ERROR, "found 'conv'"),
     _network("a sum of inputs where products are summed", "*I", "+I", _ERROR, "no sum of products"),
-    _network("an assignment where products are summed", "+=", "=", _ERROR, "no sum of products"),
+    _network("an assignment where products are summed", "+=", "=", _WARNING, "which sums"),
     _network(
         "a loop that indexes no operand",
         f"{_DIMS}\n  {_SIZES}",

@@ -394,6 +394,7 @@ def test_truncated_files(scratch: Path, length: int) -> None:
 
 @settings(deadline=None)
 @given(changes=st.lists(st.tuples(st.integers(0, len(DATA) - 1), st.integers(0, 255)), max_size=4))
+@pytest.mark.filterwarnings("ignore:.*unrecognized operators:nestmap.model.InputWarning")
 def test_files_with_wrong_bytes(scratch: Path, changes: list[tuple[int, int]]) -> None:
     data = bytearray(DATA)
     for position, value in changes:

@@ -333,7 +333,6 @@ WORKLOAD_FAULTS = (
     Fault(WORKLOAD, "id: 0\n", "1", "a mapping", "a list of layers"),
     Fault("id: 0", "id: zero", "1: [0].id", "'zero'", "number of the layer"),
     Fault("id: 1", "id: 0", "13: [1].id", "a second layer 0", "different id"),
-    Fault("name: first", "name: Layer1", "13: [1].id", "a second layer 'Layer1'", "different name"),
     Fault("name: first", "nam: first", "2: [0].nam", "unknown field 'nam'", "name (one of"),
     Fault("operator_type: Conv", "operator_type: ''", "3: [0].operator_type", "''", "Conv"),
     Fault("O[k][ox]+=W", "O[k][ox]>=W", "4: [0].equation", "'O[k][ox]>=W", "equation such as"),

@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from nestmap.model import Layer, layer_from_equation
-from nestmap.model.errors import suggestion
+from nestmap.model.base import copy_with
+from nestmap.model.errors import shortened, suggestion, warn_of_input
 from nestmap.model.workload.densities import set_layer_densities
 from nestmap.model.workload.equation import Accesses, check_equation, parse_equation
 from nestmap.pipeline.frontend.yaml.axes import (
@@ -52,7 +53,7 @@ _OPERATOR: Final = Field(
 _EQUATION: Final = Field(
     "equation",
     "the computation: output on the left, one or two inputs on the right, each with the dimensions "
-    "that index it. Dimensions that only index inputs are summed over",
+    "that index it. Dimensions that only index inputs are summed over; `=` then means `+=`",
     "an equation",
     "O[b][k][oy][ox]+=W[k][c][fy][fx]*I[b][c][iy][ix]",
 )
@@ -87,7 +88,7 @@ _DENSITY: Final = Field(
 )
 NAME: Final = Field(
     "name",
-    "the name of the layer in reports and mapping entries; unique",
+    "the name of the layer in reports and mapping entries; a second layer of a name gets its id",
     "the name of the layer",
     "stem",
     Need.OPTIONAL,
@@ -175,7 +176,7 @@ def parse_layer(node: Node, fields: Fields, name: str, sources: Mapping[str, str
     accesses = parse_equation(equation.text(_EQUATION.kind), equation.where)
     sizes = _loop_sizes(fields)
     relations = parse_relations(fields, sizes)
-    _check_equation(accesses, sizes, relations, equation)
+    text = _checked_equation(accesses, sizes, relations, equation)
     (output, _), *inputs = accesses
     operands = [operand for operand, _ in inputs]
     _check_operands(fields, operands)
@@ -184,7 +185,7 @@ def parse_layer(node: Node, fields: Fields, name: str, sources: Mapping[str, str
     check_axes(fields, relations, axes, sizes)
     with node.locate_errors():
         layer = layer_from_equation(
-            equation.text(),
+            text,
             sizes,
             name=name,
             operator=operator_type(fields[_OPERATOR]),
@@ -195,6 +196,9 @@ def parse_layer(node: Node, fields: Fields, name: str, sources: Mapping[str, str
             constants=[o for o in operands if o == _WEIGHT and o not in sources],
             axes=axes,
         )
+    stated = fields[NAME].text(NAME.kind) if NAME in fields else name
+    if stated != name:
+        layer = copy_with(layer, {"alias": stated})
     densities = _densities(fields, [output, *operands])
     return set_layer_densities(layer, densities) if densities else layer
 
@@ -217,13 +221,16 @@ def _loop_sizes(fields: Fields) -> dict[str, int]:
     return loops
 
 
-def _check_equation(
+def _checked_equation(
     accesses: Accesses,
     sizes: Mapping[str, int],
     relations: Mapping[str, Relation],
     equation: Node,
-) -> None:
-    """Checks that operands have different names, that indices exist, and what is summed."""
+) -> str:
+    """Checks that operands have different names, that indices exist, and what is summed.
+
+    Returns the equation. As in ZigZag, ``=`` before a product means ``+=`` where it sums.
+    """
     known = [*sizes, *relations]
     operands = [operand for operand, _ in accesses]
     for operand, indices in accesses:
@@ -235,7 +242,15 @@ def _check_equation(
                 raise equation.error(expected, f"the index {index} of {operand}")
     loops = {name: relation.axis.dimensions for name, relation in relations.items()}
     used = [{d for i in indices for d in loops.get(i, (i,))} for _, indices in accesses]
-    check_equation(equation.text(), sizes, used, equation.where)
+    left, _, right = equation.text().partition("=")
+    is_sum = any(size > 1 and d not in used[0] for d, size in sizes.items())
+    if is_sum and "+" not in left and "*" in right:
+        text = f"{left}+={right}"
+        warn_of_input(equation.where, f"{shortened(repr(equation.text()))}, which sums", f"{text}")
+    else:
+        text = equation.text()
+    check_equation(text, sizes, used, equation.where)
+    return text
 
 
 def _check_operands(fields: Fields, operands: Collection[str]) -> None:

@@ -163,20 +163,29 @@ def _resolve(root: yaml.Node, file: str) -> None:
 
 
 def _check_keys(node: yaml.MappingNode, file: str) -> None:
-    """Rejects names that a mapping has twice; they may replace merged ones.
+    """Rejects names that a mapping has twice with different values; they may replace merged ones.
 
     Repeated numbers are errors where numbers are keys.
     """
-    seen: set[str] = set()
-    for key, _ in node.value:
+    seen: dict[str, yaml.Node] = {}
+    for key, value in node.value:
         if not isinstance(key, yaml.ScalarNode) or key.tag != _TEXT:
             continue
         if key.value in seen:
             where, found = f"{file}:{_line(key)}", f"a second {shortened(key.value)}"
-            if key.value not in _REPEATED:
+            if key.value not in _REPEATED and not _is_equal(seen[key.value], value):
                 raise InputError(where, found, "each name once")
             warn_of_input(where, f"{found}, which replaces the first", "one")
-        seen.add(key.value)
+        seen[key.value] = value
+
+
+def _is_equal(one: yaml.Node, other: yaml.Node) -> bool:
+    """Whether two values are the same, wherever they stand."""
+    if isinstance(one, yaml.ScalarNode) or isinstance(other, yaml.ScalarNode):
+        return one.tag == other.tag and one.value == other.value
+    parts, others = _children(one), _children(other)
+    is_alike = one.tag == other.tag and len(parts) == len(others)
+    return is_alike and all(map(_is_equal, parts, others))
 
 
 def _check_size(size: int | None, file: str, line: int) -> int:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-from nestmap.model import Workload
+from nestmap.model import InputOperand, Layer, Workload
+from nestmap.model.base import copy_with
 from nestmap.model.errors import warn_of_input
 from nestmap.model.workload.consistency import EXPECTED_PRECISION, EXPECTED_SHAPE
 from nestmap.model.workload.link import precision_contradiction, shape_contradiction
@@ -35,37 +36,44 @@ def parse_workload_yaml(source: Path | Sequence[FieldValues]) -> Workload:
     names = _names(layers)
     sources = {i: _sources(i, layer, names) for i, layer in zip(names, layers, strict=True)}
     _check_acyclic(sources, names, dict(zip(names, layers, strict=True)))
+    made = [
+        parse_layer(node, fields, names[i], {k: names[v] for k, v in sources[i].items()})
+        for i, node, fields in zip(names, nodes, layers, strict=True)
+    ]
+    read = _checked_links(made, dict(zip(names.values(), layers, strict=True)))
     with root.locate_errors():
-        workload = Workload.of(
-            *(
-                parse_layer(node, fields, names[i], {k: names[v] for k, v in sources[i].items()})
-                for i, node, fields in zip(names, nodes, layers, strict=True)
-            ),
-            name=source.stem if isinstance(source, Path) else "workload",
-        )
-    _check_links(workload, dict(zip(names.values(), layers, strict=True)))
-    return workload
+        name = source.stem if isinstance(source, Path) else "workload"
+        return Workload.of(*read, name=name)
 
 
-def _check_links(workload: Workload, fields: Mapping[str, Fields]) -> None:
-    """Checks that layers read what their sources write; ZigZag's own files differ in precision."""
-    layers = {layer.name: layer for layer in workload.layers}
-    for consumer in layers.values():
+def _checked_links(made: Collection[Layer], fields: Mapping[str, Fields]) -> Iterator[Layer]:
+    """The layers, which read from outside what their source writes in another shape.
+
+    ZigZag reads such files, for example with the channels of a concatenation, and its own files
+    differ in precision: both are warnings.
+    """
+    layers = {layer.name: layer for layer in made}
+    for consumer in made:
+        inputs = list[InputOperand]()
         for operand in consumer.inputs:
+            inputs.append(operand)
             if operand.source is None:
                 continue
             producer = layers[operand.source]
             where = fields[consumer.name][SOURCE].entries()[operand.name]
             shape = shape_contradiction(producer, consumer, operand)
-            if shape is not None:
-                raise where.error(EXPECTED_SHAPE, shape)
             bits = precision_contradiction(producer, consumer, operand)
-            if bits is not None:
+            if shape is not None:
+                expected = f"{EXPECTED_SHAPE}; the input comes from the outermost memory"
+                warn_of_input(where.where, shape, expected)
+                inputs[-1] = copy_with(operand, {"source": None, "other_source": operand.source})
+            elif bits is not None:
                 warn_of_input(where.where, bits, EXPECTED_PRECISION)
+        yield copy_with(consumer, {"inputs": tuple(inputs)})
 
 
 def _names(layers: Collection[Fields]) -> dict[int, str]:
-    """The name of each layer by its id, in file order."""
+    """The name of each layer by its id, in file order; a second layer of a name gets its id."""
     names: dict[int, str] = {}
     taken: set[str] = set()
     for fields in layers:
@@ -75,8 +83,12 @@ def _names(layers: Collection[Fields]) -> dict[int, str]:
         given = fields.get(NAME)
         name = given.text(NAME.kind) if given else f"Layer{number}"
         if name in taken:
-            where = given or fields[ID]
-            raise where.error("a different name for each layer", f"a second layer {name!r}")
+            where, other = given or fields[ID], f"{name}_{number}"
+            if other in taken:
+                raise where.error("a different name for each layer", f"a second layer {name!r}")
+            expected = f"a different name for each layer: this one is called {other}"
+            warn_of_input(where.where, f"a second layer {name!r}", expected)
+            name = other
         names[number] = name
         taken.add(name)
     return names

@@ -97,7 +97,7 @@ class CheckedSpace:
         found: list[NetworkProblem] = []
         for workload in self.networks:
             problem = NetworkProblem(
-                workload=narrow_sums(workload, accelerator),
+                workload=narrow_sums(workload, accelerator.room_for_sums),
                 accelerator=accelerator,
                 constraints=self.constraints,
             )

@@ -115,6 +115,7 @@ LAYER: Final = Layer(
             source="before",
             constant=True,
             density=0.25,
+            other_source="another",
         ),
         InputOperand(
             name="I",
@@ -127,6 +128,7 @@ LAYER: Final = Layer(
         ),
     ),
     unpadded=loops("OX 1"),
+    alias="theirs",
 )
 ACCELERATOR: Final = Accelerator(
     name="machine",
@@ -228,7 +230,9 @@ SALSA: Final = SalsaStage(objective=Objective.EDP, chains=3, iterations=70, seed
 
 NAMES: Final[set[Field]] = {
     (Layer, "name"),
+    (Layer, "alias"),
     (InputOperand, "source"),
+    (InputOperand, "other_source"),
     (LayerConstraints, "target"),
 }
 """What things are called, which decides nothing."""

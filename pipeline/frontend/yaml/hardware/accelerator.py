@@ -15,6 +15,7 @@ from nestmap.pipeline.frontend.given import FieldValues
 from nestmap.pipeline.frontend.yaml.field_schema import Field, Need, Origin, Section, one_of
 from nestmap.pipeline.frontend.yaml.hardware.array import parse_array
 from nestmap.pipeline.frontend.yaml.hardware.cacti import cacti_cost
+from nestmap.pipeline.frontend.yaml.hardware.former_format import in_todays_format
 from nestmap.pipeline.frontend.yaml.hardware.memory import parse_memory
 from nestmap.pipeline.frontend.yaml.hardware.memory_cost import (
     DEFAULT_TECHNOLOGY,
@@ -144,6 +145,7 @@ def parse_accelerator(source: Path | FieldValues, cacti: CactiClient = cacti_cos
             "a single-core accelerator; for several cores use nestmap stream or nestmap split",
             "several cores",
         )
+    root = in_todays_format(root)
     return accelerator_of(root, root.fields(ACCELERATOR), cacti)
 
 

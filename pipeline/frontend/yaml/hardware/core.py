@@ -24,6 +24,7 @@ from nestmap.pipeline.frontend.yaml.hardware.accelerator import (
     accelerator_of,
 )
 from nestmap.pipeline.frontend.yaml.hardware.cacti import cacti_cost
+from nestmap.pipeline.frontend.yaml.hardware.former_format import in_todays_format
 from nestmap.pipeline.frontend.yaml.hardware.memory import SERVED_DIMENSIONS, parse_memory
 from nestmap.pipeline.frontend.yaml.hardware.memory_cost import CactiClient, CostSources
 from nestmap.pipeline.frontend.yaml.load import read_yaml
@@ -172,6 +173,7 @@ def core_of(root: Node, number: CoreId, default: CoreType, cacti: CactiClient) -
     """
     stated = root.entries(f"a mapping with the fields {_names()}").get(_TYPE.name)
     kind = default if stated is None or stated.is_null else stated.choice(CoreType)
+    root = in_todays_format(root)
     return _compute(root, number, cacti) if kind.computes else _storage(root, number, cacti)
 
 
