@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Final
 
 import onnx
+from pydantic import ValidationError
 
 from nestmap.model import InputError
+from nestmap.model.design_space.expression import Expression
+from nestmap.model.design_space.expression_syntax import ExpressionError
 from nestmap.model.errors import suggestion
 from nestmap.pipeline.frontend.onnx.load.opsets import as_text
 from nestmap.pipeline.frontend.onnx.load.shapes import GENERATED, LIMIT
@@ -16,14 +21,18 @@ _Dimension = onnx.TensorShapeProto.Dimension
 
 
 def free_dimensions(graph: onnx.GraphProto, stored: Collection[str]) -> tuple[str, ...]:
-    """The symbolic dimensions of the graph's inputs: ``batch``, or ``x[0]`` if unnamed."""
-    return tuple(_of_inputs(graph, stored))
+    """The symbolic dimensions of the graph's inputs: ``batch``, or ``x[0]`` if unnamed.
+
+    Of a sum, difference or product (``past + length``), those that it is of.
+    """
+    names = _of_inputs(graph, stored)
+    return tuple(dict.fromkeys(x for name in names for x in _terms(name) or (name,)))
 
 
 def set_dimensions(
     model: onnx.ModelProto, stored: Collection[str], sizes: Mapping[str, int], where: str
 ) -> None:
-    """Sets the sizes of symbolic dimensions wherever they occur.
+    """Sets the sizes of symbolic dimensions wherever they occur, and of expressions of them.
 
     Args:
         model: the model, changed in place.
@@ -41,15 +50,58 @@ def set_dimensions(
         for _, name, dim in _free(value):
             if name:
                 places.setdefault(name, []).append(dim)
+    terms = {x: name for name in places for x in _terms(name)}
     for name, size in sizes.items():
         if not places:
             raise InputError.conflict(f"--dim {name}", where, "all its sizes are fixed")
-        if name not in places:
-            raise InputError(where, f"no dimension {name!r}", suggestion(name, tuple(places)))
+        if name not in places and name not in terms:
+            known = tuple({**places, **terms})
+            raise InputError(where, f"no dimension {name!r}", suggestion(name, known))
         if not 1 <= size < LIMIT:
             found = f"size {size} for dimension {name!r}"
             raise InputError(where, found, "1 to 2**31 - 1")
-        for dim in places[name]:
+        for dim in places.pop(name, ()):
+            dim.dim_value = size
+    _set_expressions(places, sizes, where)
+
+
+# --- dimensions that are called after what they are: ``past_length + length`` ---
+
+_HYPHENATED: Final = re.compile(r"\w+(-\w+)+")
+"""A name such as ``batch-size``, which is no difference."""
+
+
+def _expression(name: str) -> Expression | None:
+    """The expression of other dimensions that a name is; ``None`` if it is another name."""
+    if name.isidentifier() or _HYPHENATED.fullmatch(name):
+        return None
+    try:
+        return Expression(text=name)
+    except ValidationError:
+        return None
+
+
+def _terms(name: str) -> tuple[str, ...]:
+    """The dimensions of which an expression is; empty if the name is none."""
+    found = _expression(name)
+    return () if found is None else found.names
+
+
+def _set_expressions(
+    places: Mapping[str, Sequence[_Dimension]], sizes: Mapping[str, int], where: str
+) -> None:
+    """Sets the dimensions that are expressions of sizes that are known."""
+    for name, dims in places.items():
+        found = _expression(name)
+        if found is None or not sizes.keys() >= {*found.names}:
+            continue
+        try:
+            size = found.value(sizes)
+        except ExpressionError as error:
+            raise InputError(where, f"dimension {name!r} with {error}", "a size") from None
+        if not isinstance(size, int) or not 1 <= size < LIMIT:
+            raise InputError(where, f"size {size} for dimension {name!r}", "1 to 2**31 - 1")
+        for dim in dims:
             dim.dim_value = size
 
 

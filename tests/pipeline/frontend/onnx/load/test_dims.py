@@ -93,3 +93,39 @@ def test_one_error_lists_all_tensors_and_dimensions() -> None:
         "sizes for the network's symbolic dimensions: --dim N0=... --dim N1=... --dim N2=... "
         "--dim N3=... --dim N4=... and so on (7 dimensions)"
     )
+
+
+def _cached() -> onnx.ModelProto:
+    """Scores of new tokens against those of a cache and themselves."""
+    inputs: Shapes = {
+        "q": ("batch", 4, "new", 32),
+        "k": ("batch", 4, 32, "past + new"),
+        "m": ("2 * batch - batch", 1, "new", "past + new"),
+    }
+    nodes = [node("MatMul", "q k", "s", name="scores"), node("Add", "s m", "y", name="mask")]
+    return model(nodes, inputs, outputs={"y": ("batch", 4, "new", "past + new")})
+
+
+def test_sizes_of_expressions_follow() -> None:
+    found = parse_onnx(_cached(), dims={"batch": 2, "past": 12, "new": 3})
+    assert found.layers[0].macs == 2 * 4 * 3 * 32 * 15
+    assert found.vector_nodes[0].outputs[0].sizes == (2, 4, 3, 15)
+
+
+def test_an_expression_may_be_given_itself() -> None:
+    found = parse_onnx(_cached(), dims={"batch": 2, "past + new": 9, "new": 3})
+    assert found.layers[0].macs == 2 * 4 * 3 * 32 * 9
+
+
+def test_errors_name_the_dimensions_of_expressions() -> None:
+    with pytest.raises(InputError, match=r"--dim batch=\.\.\. --dim new=\.\.\. --dim past=\.\.\.$"):
+        parse_onnx(_cached())
+    source = model([node("MatMul", "x w", "y")], {"x": ("a - b", 8)}, [weights("w", 8, 4)])
+    with pytest.raises(InputError, match="found size 0 for dimension 'a - b'"):
+        parse_onnx(source, dims={"a": 3, "b": 3})
+
+
+@pytest.mark.parametrize("name", ["batch-size", "a.b", "f(x)", "a / b", "a +", "x" * 300 + " + a"])
+def test_other_names_are_no_expressions(name: str) -> None:
+    source = model([node("MatMul", "x w", "y", name="n")], {"x": (name, 8)}, [weights("w", 8, 4)])
+    assert parse_onnx(source, dims={name: 3}).layers[0].macs == 96
