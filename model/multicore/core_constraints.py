@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from nestmap.model.base import Frozen
-from nestmap.model.errors import InputError, suggestion
+from nestmap.model.errors import InputError, suggestion, warn_of_input
 from nestmap.model.mapping.constraints import DEFAULT_TARGET
 from nestmap.model.mapping.dataflow import Dataflow
 from nestmap.model.multicore.accelerator import CoreId, MultiCoreAccelerator
@@ -127,12 +127,25 @@ def check_allocations(
         InputError: if an entry names an unknown layer, or a core that does not exist, only stores,
             or does not run its layers; or if no core runs a layer.
     """
+    _warn_of_tilings(mapping, workload, where)
     for entry in mapping.entries:
         _check_target(entry, workload, tuple(_core_operators(accelerator)), where)
         _check_cores(entry, accelerator, where)
     for node in workload.nodes:
         if not isinstance(node, NoCostNode):
             _check_node(mapping.of(node.name, node.operator), node, accelerator, where)
+
+
+def _warn_of_tilings(mapping: CoreMapping, workload: Workload, where: str) -> None:
+    """Warns of tilings along dimensions that no node has; they are skipped."""
+    known = {x for layer in workload.layers for x in layer.sizes}
+    known |= {x.dimension for n in workload.vector_nodes if n.nest for x in n.nest.loops}
+    for entry in mapping.entries:
+        for hint in entry.hints:
+            if hint.dimension not in known:
+                found = f"a tiling of {hint.dimension}, which no layer has"
+                expected = f"{suggestion(hint.dimension, sorted(known))}: it is skipped"
+                warn_of_input(f"{where}: {entry.target}", found, expected)
 
 
 def _core_operators(accelerator: MultiCoreAccelerator) -> Iterator[str]:

@@ -166,7 +166,9 @@ def _divisor(spatial: SpatialProblem, dimension: str, left: int) -> str:
     text = f"a divisor of {left}: {dimension} has size {whole}"
     if unrolled > 1:
         text += f", is unrolled {unrolled} times and iterates {in_time} times"
-    return text if left == in_time else f"{text}, and the items before it take {in_time // left}"
+    if left != in_time:
+        text += f", and the items before it take {in_time // left}"
+    return f"{text}; --pad makes loops larger"
 
 
 def _too_many(spatial: SpatialProblem, item: _Item, loops: int, note: str = "") -> InputError:

@@ -57,7 +57,7 @@ FIRST, SECOND = "temporal_ordering for layer first", "temporal_ordering for laye
 ORDERINGS = {
     "[[Q, 2]]": (FIRST, "item 1, [Q, 2]", "a loop dimension of the layer: B, K, C"),
     '["*", [Q, "*"]]': (FIRST, "item 2, [Q, *]", "B, K, C"),
-    "[[C, 3]]": (FIRST, "item 1, [C, 3]", "a divisor of 5: C has size 5"),
+    "[[C, 3]]": (FIRST, "item 1, [C, 3]", "a divisor of 5: C has size 5; --pad makes"),
     "[[K, 8]]": (FIRST, "item 1, [K, 8]", "of 4: K has size 8, is unrolled 2 times"),
     "[[K, 2], [B, 3], [K, 4]]": (FIRST, "item 3, [K, 4]", "the items before it take 2"),
     '[[B, 3], "*", [B, 3]]': (FIRST, "item 3, [B, 3]", "the items before it take 3"),

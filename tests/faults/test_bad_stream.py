@@ -201,6 +201,17 @@ def test_options_that_cannot_be(options: tuple[str, ...], message: str) -> None:
     assert "Traceback" not in ended.err
 
 
+def test_a_tiling_of_a_dimension_that_no_layer_has_is_skipped() -> None:
+    Path("tilings.yaml").write_text(
+        '[{name: default, intra_core_tiling: ["OY, 2", "H, all"]}]', encoding="utf-8"
+    )
+    plain = run("split", "net.yaml", "-c", "pair.yaml", "--hint-loops", "OY=2")
+    ended = run("split", "net.yaml", "-c", "pair.yaml", "--mapping", "tilings.yaml")
+    assert (ended.code, ended.out) == (0, plain.out)
+    told = "warning: tilings.yaml: default: found a tiling of H, which no layer has; expected "
+    assert ended.err.startswith(told)
+
+
 def test_a_machine_with_several_cores_leads_to_stream() -> None:
     for name in ("quad_tpu", "pair.yaml"):
         message = told(run("explore", "net.yaml", "-a", name, "--no-store"))

@@ -86,7 +86,7 @@ class GenerateCNWorkloadHybridStage(Frozen, Stage[StreamProblem, SplitProblem], 
             _Rooms(problem).smallest,
             problem.accelerator,
         )
-        _check_hints(options, nodes)
+        _check_hints(options, nodes, problem.mapping)
         return SplitProblem(problem, options, nodes)
 
 
@@ -129,10 +129,12 @@ def _check_cutoffs(options: SplitOptions, nodes: int) -> None:
             )
 
 
-def _check_hints(options: SplitOptions, nodes: CnWorkload) -> None:
+def _check_hints(options: SplitOptions, nodes: CnWorkload, mapping: CoreMapping) -> None:
+    """Checks the loops that the options split; those of a mapping are skipped where none fits."""
+    tiled = {hint.dimension for entry in mapping.entries for hint in entry.hints}
     known = sorted({dimension for layer in nodes.layers for dimension in layer.nest.sizes})
     for hint in (hint for hints in options.hints for hint in hints):
-        if hint.dimension not in known:
+        if hint.dimension not in known and hint.dimension not in tiled:
             raise InputError(
                 "hint_loops",
                 f"dimension {hint.dimension}, which no layer has",
