@@ -66,6 +66,7 @@ def _show_network(options: ShowOptions) -> None:
     given = WorkloadOptions(
         name=options.workload,
         dims=options.dims,
+        values=options.values,
         float_bits=options.float_bits,
         sum_bits=options.sum_bits,
         density=options.density,

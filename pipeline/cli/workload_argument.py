@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import isfinite
 from typing import Final, NamedTuple, TypeVar
 
 from nestmap.model import InputError, Workload, with_densities, with_sum_bits
 from nestmap.pipeline.cli.options.common import WorkloadOptions
+from nestmap.pipeline.frontend.onnx_bytes import InputValue
 from nestmap.pipeline.frontend.read.workload import read_workload
 
-N = TypeVar("N", int, float)
+N = TypeVar("N", int, float, InputValue)
 
 
 class _Option(NamedTuple):
@@ -32,6 +34,13 @@ DENSITY: Final = _Option(
 )
 
 
+VALUE: Final = _Option(
+    "--value",
+    "the name of an input and true, false or a number, as in use_cache=true",
+    "one value for an input",
+)
+
+
 def read_given_workload(options: WorkloadOptions) -> Workload:
     """Reads the network that the options of a command name.
 
@@ -43,6 +52,7 @@ def read_given_workload(options: WorkloadOptions) -> Workload:
         parse_dims(options.dims),
         options.float_bits,
         measures_density=options.measure_density,
+        values=parse_values(options.values),
     )
     if options.sum_bits is not None:
         workload = with_sum_bits(workload, options.sum_bits)
@@ -67,6 +77,15 @@ def parse_dims(texts: Sequence[str]) -> dict[str, int]:
     return _by_name(DIM, texts, _size)
 
 
+def parse_values(texts: Sequence[str]) -> dict[str, InputValue]:
+    """The values by name in ``["use_cache=true", "n=12"]``.
+
+    Raises:
+        InputError: where a text cannot be parsed, or two texts contradict each other.
+    """
+    return _by_name(VALUE, texts, _value)
+
+
 def _by_name(
     option: _Option, texts: Sequence[str], parse: Callable[[str], N | None]
 ) -> dict[str, N]:
@@ -86,6 +105,18 @@ def _by_name(
 def _size(text: str) -> int | None:
     digits = text.isascii() and text.isdigit() and len(text) <= 10
     return int(text) if digits and 0 < int(text) < 2**31 else None
+
+
+def _value(text: str) -> InputValue | None:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    if not isfinite(number):
+        return None
+    return int(number) if number.is_integer() else number
 
 
 def _density(text: str) -> float | None:

@@ -10,6 +10,9 @@ from nestmap.pipeline.frontend.bounded_files import read_bounded
 
 EXPECTED: Final = "an ONNX model (a file that onnx.save wrote)"
 
+InputValue = bool | int | float
+"""A value that all elements of an input of a network have."""
+
 _LARGEST: Final = 2**31 - 1
 """The largest file (bytes): protobuf reads no larger message."""
 

@@ -132,6 +132,15 @@ FloatBits = Annotated[
         maximum=128,
     ),
 ]
+InputValues = Annotated[
+    tuple[str, ...],
+    Option(
+        help="The value of an input of an ONNX model that decides what runs: the condition of an "
+        "If or the number of steps of a Loop, as in use_cache=true or n=12.",
+        flags="--value",
+        metavar="NAME=VALUE",
+    ),
+]
 SumBits = Annotated[
     int | None,
     Option(
@@ -173,6 +182,7 @@ class WorkloadOptions:
 
     name: Annotated[str, WORKLOAD]
     dims: Dims = ()
+    values: InputValues = ()
     float_bits: FloatBits = None
     sum_bits: SumBits = None
     density: Densities = ()

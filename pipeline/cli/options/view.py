@@ -10,6 +10,7 @@ from nestmap.pipeline.cli.options.common import (
     Densities,
     Dims,
     FloatBits,
+    InputValues,
     MeasureDensity,
     OtherRun,
     QueriedRun,
@@ -41,6 +42,7 @@ class ShowOptions:
         ),
     ] = None
     dims: Dims = ()
+    values: InputValues = ()
     float_bits: FloatBits = None
     sum_bits: SumBits = None
     density: Densities = ()

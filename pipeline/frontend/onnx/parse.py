@@ -21,6 +21,7 @@ from nestmap.pipeline.frontend.onnx.array_operators import ARRAY_OPERATORS
 from nestmap.pipeline.frontend.onnx.densities import with_measured_densities
 from nestmap.pipeline.frontend.onnx.load.dims import set_dimensions
 from nestmap.pipeline.frontend.onnx.load.functions import inline_functions
+from nestmap.pipeline.frontend.onnx.load.input_values import set_values
 from nestmap.pipeline.frontend.onnx.load.onnx_file import load_model
 from nestmap.pipeline.frontend.onnx.load.opsets import as_text
 from nestmap.pipeline.frontend.onnx.load.shapes import UnknownSizesError, tensor_facts
@@ -32,12 +33,12 @@ from nestmap.pipeline.frontend.onnx.node.reader import GraphFacts, NodeReader
 from nestmap.pipeline.frontend.onnx.resolve.resolve import resolve_graph
 from nestmap.pipeline.frontend.onnx.resolve.unknown_sizes import unknown_sizes_error
 from nestmap.pipeline.frontend.onnx.vector_operators import VECTOR_OPERATORS, vector_node
-from nestmap.pipeline.frontend.onnx_bytes import default_name
+from nestmap.pipeline.frontend.onnx_bytes import InputValue, default_name
 
 _KNOWN: Final = frozenset((*ARRAY_OPERATORS, *VECTOR_OPERATORS, *MOVEMENT_OPERATORS))
 
 
-def parse_onnx(
+def parse_onnx(  # noqa: PLR0913 (keywords of the single entry point)
     source: Path | onnx.ModelProto,
     *,
     name: str | None = None,
@@ -45,6 +46,7 @@ def parse_onnx(
     float_bits: int = UNSTATED,
     where: str | None = None,
     measures_density: bool = False,
+    values: Mapping[str, InputValue] | None = None,
 ) -> Workload:
     """The workload of an ONNX model: layers, vector operators and data movement.
 
@@ -64,6 +66,7 @@ def parse_onnx(
             in these types whatever precision they run in.
         where: the name of the model in messages (default: that of the file or of the graph).
         measures_density: whether to count the zeros of constants, whose data is needed then.
+        values: the values of inputs that decide what runs, such as a condition: ``{"n": 12}``.
 
     Raises:
         InputError: if the file or the model is invalid; the error names node and tensor.
@@ -77,7 +80,8 @@ def parse_onnx(
         small = skeleton(whole, where)
         model = inline_functions(small.model, where)
         set_dimensions(model, small.constants, dims or {}, where)
-        made = _workload(replace(small, model=model), where, name or default, float_bits)
+        small = set_values(replace(small, model=model), values or {}, where)
+        made = _workload(small, where, name or default, float_bits)
         return with_measured_densities(made, whole, where) if measures_density else made
 
 

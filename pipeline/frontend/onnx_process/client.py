@@ -14,7 +14,7 @@ from threading import Lock
 from typing import Final, NamedTuple, final
 
 from nestmap.model import InputError, InputWarning, Workload
-from nestmap.pipeline.frontend.onnx_bytes import default_name, read_onnx_bytes
+from nestmap.pipeline.frontend.onnx_bytes import InputValue, default_name, read_onnx_bytes
 from nestmap.pipeline.frontend.onnx_process.child_process import (
     ChildEndedError,
     Frame,
@@ -45,6 +45,7 @@ def read_onnx(
     float_bits: int | None = None,
     *,
     measures_density: bool = False,
+    values: Mapping[str, InputValue] | None = None,
     is_trusted: bool = False,
 ) -> Workload:
     """The workload of an ONNX file, read in a process that may crash.
@@ -54,12 +55,13 @@ def read_onnx(
         dims: sizes of symbolic dimensions.
         float_bits: the bits counted for a float element (``None``: 8).
         measures_density: whether to count the zeros of constants.
+        values: the values of inputs that decide what runs.
         is_trusted: whether the file is known to be harmless: it is read in this process.
 
     Raises:
         InputError: if the file is invalid, or the process crashes or exceeds its limits.
     """
-    asked = _request(path, dims or {}, float_bits, measures_density)
+    asked = _request(path, dims or {}, float_bits, measures_density, values or {})
     if not (is_trusted or _is_separate()):
         return _read_here(path, asked)
     known = None if asked.file is None else known_file(asked.file)
@@ -86,7 +88,11 @@ def _read_here(path: Path, asked: OnnxRequest) -> Workload:
 
     bits = UNSTATED if asked.float_bits is None else asked.float_bits
     return parse_onnx(
-        path, dims=asked.dims, float_bits=bits, measures_density=asked.measures_density
+        path,
+        dims=asked.dims,
+        float_bits=bits,
+        measures_density=asked.measures_density,
+        values=asked.values,
     )
 
 
@@ -123,7 +129,7 @@ class OnnxProcess:
             InputError: if the file is invalid, or the process crashes or exceeds its limits.
             RuntimeError: if there is a bug in the front-end.
         """
-        return self.ask(_request(path, dims, float_bits, measures_density)).workload
+        return self.ask(_request(path, dims, float_bits, measures_density, {})).workload
 
     def ask(self, asked: OnnxRequest) -> _Read:
         """What becomes of a file.
@@ -218,7 +224,11 @@ class OnnxProcess:
 
 
 def _request(
-    path: Path, dims: Mapping[str, int], float_bits: int | None, measures_density: bool
+    path: Path,
+    dims: Mapping[str, int],
+    float_bits: int | None,
+    measures_density: bool,
+    values: Mapping[str, InputValue],
 ) -> OnnxRequest:
     """Asks for a file by its path, if another process finds the same there."""
     return OnnxRequest(
@@ -228,6 +238,7 @@ def _request(
         dims=dict(dims),
         float_bits=float_bits,
         measures_density=measures_density,
+        values=dict(values),
     )
 
 

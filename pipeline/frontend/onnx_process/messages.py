@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Final, NamedTuple, final
 
 from nestmap.model import InputError
+from nestmap.pipeline.frontend.onnx_bytes import InputValue
 
 READY: Final = b"ready"
 """What the process says when it can read files."""
@@ -34,6 +35,7 @@ class OnnxRequest:
         dims: sizes of symbolic dimensions.
         float_bits: the bits of a float element, if stated.
         measures_density: whether to count the zeros of constants.
+        values: the values of inputs that decide what runs.
     """
 
     where: str
@@ -42,6 +44,7 @@ class OnnxRequest:
     dims: dict[str, int]
     float_bits: int | None
     measures_density: bool = False
+    values: dict[str, InputValue] = field(default_factory=dict[str, "InputValue"])
 
     def to_json(self) -> bytes:
         """The request as text; JSON of the standard library also has names that are not UTF-8."""

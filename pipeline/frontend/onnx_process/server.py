@@ -93,6 +93,7 @@ def _workload(asked: OnnxRequest, content: bytes) -> Workload:
         float_bits=bits,
         where=asked.where,
         measures_density=asked.measures_density,
+        values=asked.values,
     )
 
 

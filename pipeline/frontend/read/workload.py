@@ -18,6 +18,7 @@ from nestmap.pipeline.frontend.networks import generate_workload, network_names
 
 if TYPE_CHECKING:
     from nestmap.pipeline.frontend.given import FieldValues, GivenWorkload
+    from nestmap.pipeline.frontend.onnx_bytes import InputValue
 
 
 def read_workload(
@@ -26,6 +27,7 @@ def read_workload(
     float_bits: int | None = None,
     *,
     measures_density: bool = False,
+    values: Mapping[str, InputValue] | None = None,
 ) -> Workload:
     """Reads a workload from a model, an ONNX model, layers, a file or a bundled name.
 
@@ -35,6 +37,7 @@ def read_workload(
         dims: sizes of the network's open dimensions, by name.
         float_bits: bits counted for each float32 or float64 of an ONNX model (``None``: 8).
         measures_density: whether to count the zeros in the weights of an ONNX model.
+        values: the values of inputs of an ONNX model that decide what runs, by name.
 
     Raises:
         InputError: if the file, the name or a dimension is invalid.
@@ -44,17 +47,17 @@ def read_workload(
     if isinstance(given, Layer):
         given = _network_of(given)
     if isinstance(given, Workload):
-        _check_fixed(f"workload {given.name}", dims, float_bits, measures_density)
+        _check_fixed(f"workload {given.name}", dims, float_bits, measures_density, values)
         check_workload(given)
         return given
     if isinstance(given, Sequence) and not isinstance(given, str):
-        _check_fixed("workload", dims, float_bits, measures_density)
+        _check_fixed("workload", dims, float_bits, measures_density, values)
         return _parse_yaml(given)
     if given in network_names():
-        _check_fixed(f"network {str(given)!r}", None, float_bits, measures_density)
+        _check_fixed(f"network {str(given)!r}", None, float_bits, measures_density, values)
         return generate_workload(str(given), dims or {})
     if isinstance(given, str | Path):
-        return _read_file(str(given), dims, float_bits, measures_density)
+        return _read_file(str(given), dims, float_bits, measures_density, values)
     if not hasattr(given, "graph"):  # importing onnx to ask for its models takes long
         found = shortened(repr(cast(object, given)))
         raise InputError("workload", found, "a network, layers, an ONNX model, a file or a name")
@@ -63,21 +66,34 @@ def read_workload(
     from nestmap.pipeline.frontend.onnx.node.precision import UNSTATED  # noqa: PLC0415
 
     bits = UNSTATED if float_bits is None else float_bits
-    return parse_onnx(given, dims=dims, float_bits=bits, measures_density=measures_density)
+    return parse_onnx(
+        given, dims=dims, float_bits=bits, measures_density=measures_density, values=values
+    )
 
 
 def _read_file(
-    given: str, dims: Mapping[str, int] | None, float_bits: int | None, measures_density: bool
+    given: str,
+    dims: Mapping[str, int] | None,
+    float_bits: int | None,
+    measures_density: bool,
+    values: Mapping[str, InputValue] | None,
 ) -> Workload:
     path = resolve_workload(given)
     if path.suffix.lower() in (".yaml", ".yml"):
-        _check_fixed(str(path), dims, float_bits, measures_density)
+        _check_fixed(str(path), dims, float_bits, measures_density, values)
         return _parse_yaml(path)
     # only commands that read ONNX files pay for the import
     from nestmap.pipeline.frontend.onnx_process.client import read_onnx  # noqa: PLC0415
 
     is_light = given in light_names()
-    return read_onnx(path, dims, float_bits, measures_density=measures_density, is_trusted=is_light)
+    return read_onnx(
+        path,
+        dims,
+        float_bits,
+        measures_density=measures_density,
+        values=values,
+        is_trusted=is_light,
+    )
 
 
 def _parse_yaml(source: Sequence[FieldValues] | Path) -> Workload:
@@ -102,10 +118,17 @@ def _check_dims(dims: object) -> None:
 
 
 def _check_fixed(
-    where: str, dims: Mapping[str, int] | None, float_bits: int | None, measures_density: bool
+    where: str,
+    dims: Mapping[str, int] | None,
+    float_bits: int | None,
+    measures_density: bool,
+    values: Mapping[str, InputValue] | None,
 ) -> None:
     for name in dims or ():
         raise InputError.conflict(f"--dim {name}", where, "all its sizes are fixed")
+    for name in values or ():
+        hint = "it is for ONNX models whose inputs decide what runs"
+        raise InputError.conflict(f"--value {name}", where, hint)
     if float_bits is not None:
         hint = "it is for ONNX models, others state their precisions"
         raise InputError.conflict(f"--float-bits {float_bits}", where, hint)

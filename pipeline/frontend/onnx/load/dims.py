@@ -60,7 +60,7 @@ def set_dimensions(
         if not 1 <= size < LIMIT:
             found = f"size {size} for dimension {name!r}"
             raise InputError(where, found, "1 to 2**31 - 1")
-        for dim in places.pop(name, ()):
+        for dim in places.get(name, ()):
             dim.dim_value = size
     _set_expressions(places, sizes, where)
 
@@ -92,7 +92,7 @@ def _set_expressions(
 ) -> None:
     """Sets the dimensions that are expressions of sizes that are known."""
     for name, dims in places.items():
-        found = _expression(name)
+        found = None if name in sizes else _expression(name)
         if found is None or not sizes.keys() >= {*found.names}:
             continue
         try:

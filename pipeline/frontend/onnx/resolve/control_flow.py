@@ -118,7 +118,8 @@ def _number(name: str, scope: Scope, what: str) -> int:
         maker = scope.makers.get(name)
         made_by = "an input of the network" if maker is None else f"computed by {maker}"
         found = f"{what} {name!r} that is not constant ({made_by})"
-        raise CannotExpandError(found, f"{what} known before the network runs")
+        option = f": --value {name}=..." if maker is None else ""
+        raise CannotExpandError(found, f"{what} known before the network runs{option}")
     return int(value.reshape(()).item())
 
 
