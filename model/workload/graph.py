@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from functools import cached_property
@@ -86,7 +87,8 @@ class VectorNode(Frozen, frozen=True):
         return sum(tensor.bits for tensor in self.outputs)
 
 
-_PRODUCTS: Final = ("Conv", "MatMul", "Gemm", "Attention", "MoE")
+_PRODUCT: Final = re.compile("Conv(?!ert)|MatMul|Gemm|Attention|MoE")
+"""Names of operators that compute products."""
 
 
 class NoCostNode(Frozen, frozen=True):
@@ -108,9 +110,8 @@ class NoCostNode(Frozen, frozen=True):
     @property
     def seems_to_multiply(self) -> bool:
         """Whether it is unrecognized, and reads weights or is called like a product."""
-        is_named = any(word in self.operator for word in _PRODUCTS)
-        weights = (x for x in self.inputs if x.constant and len(x.sizes or ()) > 1)
-        return not self.known and (is_named or any(weights))
+        has_weights = any(x.constant and len(x.sizes or ()) > 1 for x in self.inputs)
+        return not self.known and (has_weights or _PRODUCT.search(self.operator) is not None)
 
 
 Node = Annotated[LayerNode | VectorNode | NoCostNode, Field(discriminator="kind")]
