@@ -67,6 +67,7 @@ def _show_network(options: ShowOptions) -> None:
         name=options.workload,
         dims=options.dims,
         values=options.values,
+        trust_shapes=options.trust_shapes,
         float_bits=options.float_bits,
         sum_bits=options.sum_bits,
         density=options.density,

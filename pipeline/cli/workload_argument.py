@@ -53,6 +53,7 @@ def read_given_workload(options: WorkloadOptions) -> Workload:
         options.float_bits,
         measures_density=options.measure_density,
         values=parse_values(options.values),
+        trust_shapes=options.trust_shapes,
     )
     if options.sum_bits is not None:
         workload = with_sum_bits(workload, options.sum_bits)

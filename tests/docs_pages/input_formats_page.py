@@ -71,7 +71,7 @@ _ONNX: Final = """\
 ## ONNX models
 
 Layers, their sizes and precisions follow from the model: see [ONNX operators](operators.md).
-Beside it there are two options, and three attributes of its nodes.
+Beside it there are five options, and three attributes of its nodes.
 """
 
 _PRESETS: Final = """\
@@ -148,7 +148,14 @@ def _forms(entries: Entries) -> str:
 
 
 def _onnx() -> Iterable[str]:
-    rows = (_option("--dim", common.Dims), _option("--float-bits", common.FloatBits))
+    options = {
+        "--dim": common.Dims,
+        "--float-bits": common.FloatBits,
+        "--sum-bits": common.SumBits,
+        "--value": common.InputValues,
+        "--trust-shapes": common.TrustShapes,
+    }
+    rows = (_option(*item) for item in options.items())
     yield _ONNX
     yield _table(("option", "value", "meaning"), rows)
     yield _part(ONNX_ATTRIBUTES)
@@ -157,7 +164,7 @@ def _onnx() -> Iterable[str]:
 def _option(name: str, annotated: object) -> tuple[str, str, str]:
     """An option as the command line explains it."""
     option = next(item for item in get_args(annotated) if isinstance(item, Option))
-    return f"`{name}`", f"`{option.metavar}`", option.help
+    return f"`{name}`", f"`{option.metavar}`" if option.metavar else "", option.help
 
 
 def _presets() -> Iterable[str]:

@@ -71,7 +71,7 @@ STATEMENTS: dict[str, tuple[onnx.ModelProto, str, str, str]] = {
         _states(_behind_relu(), "r", 1, 6400, 56, 56),
         "node 'act' (Relu): output 'r'",
         "the stated shape [1, 6400, 56, 56]",
-        "[1, 64, 56, 56], which follows from its inputs",
+        "[1, 64, 56, 56], which follows from its inputs (--trust-shapes: the stated one counts)",
     ),
     "a number of axes": (
         _states(_behind_relu(), "r", 64, 56, 56),

@@ -141,6 +141,13 @@ InputValues = Annotated[
         metavar="NAME=VALUE",
     ),
 ]
+TrustShapes = Annotated[
+    bool,
+    Option(
+        help="Use the shapes that an ONNX model states where others follow from its inputs; such a "
+        "model is refused otherwise."
+    ),
+]
 SumBits = Annotated[
     int | None,
     Option(
@@ -183,6 +190,7 @@ class WorkloadOptions:
     name: Annotated[str, WORKLOAD]
     dims: Dims = ()
     values: InputValues = ()
+    trust_shapes: TrustShapes = False
     float_bits: FloatBits = None
     sum_bits: SumBits = None
     density: Densities = ()

@@ -20,6 +20,7 @@ from nestmap.pipeline.cli.options.common import (
     Store,
     Strict,
     SumBits,
+    TrustShapes,
 )
 from nestmap.pipeline.util.option import Option
 
@@ -43,6 +44,7 @@ class ShowOptions:
     ] = None
     dims: Dims = ()
     values: InputValues = ()
+    trust_shapes: TrustShapes = False
     float_bits: FloatBits = None
     sum_bits: SumBits = None
     density: Densities = ()

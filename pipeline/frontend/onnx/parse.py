@@ -47,6 +47,7 @@ def parse_onnx(  # noqa: PLR0913 (keywords of the single entry point)
     where: str | None = None,
     measures_density: bool = False,
     values: Mapping[str, InputValue] | None = None,
+    trust_shapes: bool = False,
 ) -> Workload:
     """The workload of an ONNX model: layers, vector operators and data movement.
 
@@ -67,6 +68,7 @@ def parse_onnx(  # noqa: PLR0913 (keywords of the single entry point)
         where: the name of the model in messages (default: that of the file or of the graph).
         measures_density: whether to count the zeros of constants, whose data is needed then.
         values: the values of inputs that decide what runs, such as a condition: ``{"n": 12}``.
+        trust_shapes: whether shapes are as the model states them where others follow.
 
     Raises:
         InputError: if the file or the model is invalid; the error names node and tensor.
@@ -80,7 +82,8 @@ def parse_onnx(  # noqa: PLR0913 (keywords of the single entry point)
         small = skeleton(whole, where)
         model = inline_functions(small.model, where)
         set_dimensions(model, small.constants, dims or {}, where)
-        small = set_values(replace(small, model=model), values or {}, where)
+        small = replace(small, model=model, trusts_shapes=trust_shapes)
+        small = set_values(small, values or {}, where)
         made = _workload(small, where, name or default, float_bits)
         return with_measured_densities(made, whole, where) if measures_density else made
 
@@ -119,6 +122,7 @@ def _workload(small: Skeleton, where: str, name: str, float_bits: int) -> Worklo
         repeated_axes(graph.nodes, tensors),
         graph.known.values,
         graph.known.version,
+        small.trusts_shapes,
     )
     made: list[Node] = []
     unknown: list[UnknownSizesError] = []

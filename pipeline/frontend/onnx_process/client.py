@@ -9,6 +9,7 @@ import signal
 import subprocess
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import Final, NamedTuple, final
@@ -39,13 +40,14 @@ _START: Final = "from nestmap.pipeline.frontend.onnx_process.server import serve
 _VALID: Final = "a valid ONNX model: onnx.checker.check_model(path, full_check=True) accepts it"
 
 
-def read_onnx(
+def read_onnx(  # noqa: PLR0913 (what parse_onnx takes)
     path: Path,
     dims: Mapping[str, int] | None = None,
     float_bits: int | None = None,
     *,
     measures_density: bool = False,
     values: Mapping[str, InputValue] | None = None,
+    trust_shapes: bool = False,
     is_trusted: bool = False,
 ) -> Workload:
     """The workload of an ONNX file, read in a process that may crash.
@@ -56,12 +58,17 @@ def read_onnx(
         float_bits: the bits counted for a float element (``None``: 8).
         measures_density: whether to count the zeros of constants.
         values: the values of inputs that decide what runs.
+        trust_shapes: whether shapes are as the model states them.
         is_trusted: whether the file is known to be harmless: it is read in this process.
 
     Raises:
         InputError: if the file is invalid, or the process crashes or exceeds its limits.
     """
-    asked = _request(path, dims or {}, float_bits, measures_density, values or {})
+    asked = replace(
+        _request(path, dims or {}, float_bits, measures_density),
+        values=dict(values or {}),
+        trust_shapes=trust_shapes,
+    )
     if not (is_trusted or _is_separate()):
         return _read_here(path, asked)
     known = None if asked.file is None else known_file(asked.file)
@@ -93,6 +100,7 @@ def _read_here(path: Path, asked: OnnxRequest) -> Workload:
         float_bits=bits,
         measures_density=asked.measures_density,
         values=asked.values,
+        trust_shapes=asked.trust_shapes,
     )
 
 
@@ -129,7 +137,7 @@ class OnnxProcess:
             InputError: if the file is invalid, or the process crashes or exceeds its limits.
             RuntimeError: if there is a bug in the front-end.
         """
-        return self.ask(_request(path, dims, float_bits, measures_density, {})).workload
+        return self.ask(_request(path, dims, float_bits, measures_density)).workload
 
     def ask(self, asked: OnnxRequest) -> _Read:
         """What becomes of a file.
@@ -224,11 +232,7 @@ class OnnxProcess:
 
 
 def _request(
-    path: Path,
-    dims: Mapping[str, int],
-    float_bits: int | None,
-    measures_density: bool,
-    values: Mapping[str, InputValue],
+    path: Path, dims: Mapping[str, int], float_bits: int | None, measures_density: bool
 ) -> OnnxRequest:
     """Asks for a file by its path, if another process finds the same there."""
     return OnnxRequest(
@@ -238,7 +242,6 @@ def _request(
         dims=dict(dims),
         float_bits=float_bits,
         measures_density=measures_density,
-        values=dict(values),
     )
 
 

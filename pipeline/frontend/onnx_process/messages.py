@@ -36,6 +36,7 @@ class OnnxRequest:
         float_bits: the bits of a float element, if stated.
         measures_density: whether to count the zeros of constants.
         values: the values of inputs that decide what runs.
+        trust_shapes: whether shapes are as the model states them.
     """
 
     where: str
@@ -45,6 +46,7 @@ class OnnxRequest:
     float_bits: int | None
     measures_density: bool = False
     values: dict[str, InputValue] = field(default_factory=dict[str, "InputValue"])
+    trust_shapes: bool = False
 
     def to_json(self) -> bytes:
         """The request as text; JSON of the standard library also has names that are not UTF-8."""

@@ -94,6 +94,7 @@ def _workload(asked: OnnxRequest, content: bytes) -> Workload:
         where=asked.where,
         measures_density=asked.measures_density,
         values=asked.values,
+        trust_shapes=asked.trust_shapes,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import NoneType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from pydantic import ValidationError
 
@@ -28,6 +28,7 @@ def read_workload(
     *,
     measures_density: bool = False,
     values: Mapping[str, InputValue] | None = None,
+    trust_shapes: bool = False,
 ) -> Workload:
     """Reads a workload from a model, an ONNX model, layers, a file or a bundled name.
 
@@ -38,26 +39,28 @@ def read_workload(
         float_bits: bits counted for each float32 or float64 of an ONNX model (``None``: 8).
         measures_density: whether to count the zeros in the weights of an ONNX model.
         values: the values of inputs of an ONNX model that decide what runs, by name.
+        trust_shapes: whether shapes are as an ONNX model states them where others follow.
 
     Raises:
         InputError: if the file, the name or a dimension is invalid.
     """
     _check_dims(dims)
     check_kind("float_bits", float_bits, (int, NoneType), "a whole number")
+    asked = _Asked(dims, float_bits, measures_density, values or {}, trust_shapes)
     if isinstance(given, Layer):
         given = _network_of(given)
     if isinstance(given, Workload):
-        _check_fixed(f"workload {given.name}", dims, float_bits, measures_density, values)
+        _check_fixed(f"workload {given.name}", asked)
         check_workload(given)
         return given
     if isinstance(given, Sequence) and not isinstance(given, str):
-        _check_fixed("workload", dims, float_bits, measures_density, values)
+        _check_fixed("workload", asked)
         return _parse_yaml(given)
     if given in network_names():
-        _check_fixed(f"network {str(given)!r}", None, float_bits, measures_density, values)
+        _check_fixed(f"network {str(given)!r}", asked._replace(dims=None))
         return generate_workload(str(given), dims or {})
     if isinstance(given, str | Path):
-        return _read_file(str(given), dims, float_bits, measures_density, values)
+        return _read_file(str(given), asked)
     if not hasattr(given, "graph"):  # importing onnx to ask for its models takes long
         found = shortened(repr(cast(object, given)))
         raise InputError("workload", found, "a network, layers, an ONNX model, a file or a name")
@@ -67,20 +70,29 @@ def read_workload(
 
     bits = UNSTATED if float_bits is None else float_bits
     return parse_onnx(
-        given, dims=dims, float_bits=bits, measures_density=measures_density, values=values
+        given,
+        dims=dims,
+        float_bits=bits,
+        measures_density=measures_density,
+        values=values,
+        trust_shapes=trust_shapes,
     )
 
 
-def _read_file(
-    given: str,
-    dims: Mapping[str, int] | None,
-    float_bits: int | None,
-    measures_density: bool,
-    values: Mapping[str, InputValue] | None,
-) -> Workload:
+class _Asked(NamedTuple):
+    """How an ONNX model is read; other networks state all of it."""
+
+    dims: Mapping[str, int] | None
+    float_bits: int | None
+    measures_density: bool
+    values: Mapping[str, InputValue]
+    trust_shapes: bool
+
+
+def _read_file(given: str, asked: _Asked) -> Workload:
     path = resolve_workload(given)
     if path.suffix.lower() in (".yaml", ".yml"):
-        _check_fixed(str(path), dims, float_bits, measures_density, values)
+        _check_fixed(str(path), asked)
         return _parse_yaml(path)
     # only commands that read ONNX files pay for the import
     from nestmap.pipeline.frontend.onnx_process.client import read_onnx  # noqa: PLC0415
@@ -88,10 +100,11 @@ def _read_file(
     is_light = given in light_names()
     return read_onnx(
         path,
-        dims,
-        float_bits,
-        measures_density=measures_density,
-        values=values,
+        asked.dims,
+        asked.float_bits,
+        measures_density=asked.measures_density,
+        values=asked.values,
+        trust_shapes=asked.trust_shapes,
         is_trusted=is_light,
     )
 
@@ -117,21 +130,18 @@ def _check_dims(dims: object) -> None:
         check_kind(f"dims of {name}", size, (int,), "a whole number")
 
 
-def _check_fixed(
-    where: str,
-    dims: Mapping[str, int] | None,
-    float_bits: int | None,
-    measures_density: bool,
-    values: Mapping[str, InputValue] | None,
-) -> None:
-    for name in dims or ():
+def _check_fixed(where: str, asked: _Asked) -> None:
+    for name in asked.dims or ():
         raise InputError.conflict(f"--dim {name}", where, "all its sizes are fixed")
-    for name in values or ():
+    for name in asked.values:
         hint = "it is for ONNX models whose inputs decide what runs"
         raise InputError.conflict(f"--value {name}", where, hint)
-    if float_bits is not None:
+    if asked.float_bits is not None:
         hint = "it is for ONNX models, others state their precisions"
-        raise InputError.conflict(f"--float-bits {float_bits}", where, hint)
-    if measures_density:
+        raise InputError.conflict(f"--float-bits {asked.float_bits}", where, hint)
+    if asked.measures_density:
         hint = "it is for ONNX models, others state their densities"
         raise InputError.conflict("--measure-density", where, hint)
+    if asked.trust_shapes:
+        hint = "it is for ONNX models, others state their shapes once"
+        raise InputError.conflict("--trust-shapes", where, hint)

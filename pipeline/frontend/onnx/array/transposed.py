@@ -123,7 +123,8 @@ def _cropped(node: NodeReader, whole: Sizes, same: Sizes) -> tuple[tuple[int, in
     """
     count = len(whole)
     pads = node.integers("pads", (0,) * 2 * count, least=0)
-    stated = node.integers("output_shape", (0,) * count)
+    known = node.output_extents(0)[2:] if node.graph.trusts_shapes else ()
+    stated = node.integers("output_shape", known or (0,) * count)
     auto_pad = node.text("auto_pad", "NOTSET") if any(stated) else auto_pad_of(node, pads)
     if not any(stated) and not auto_pad.startswith("SAME"):
         return tuple(zip(pads[:count], pads[count:], strict=True))

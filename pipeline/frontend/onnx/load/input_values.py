@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -35,7 +36,7 @@ def set_values(small: Skeleton, values: Mapping[str, InputValue], where: str) ->
             raise InputError(where, f"no input {name!r}", suggestion(name, tuple(inputs)))
         graph.initializer.append(_constant(inputs[name], value, where))
         graph.input.remove(inputs[name])
-    return Skeleton(small.model, small.constants | values.keys())
+    return replace(small, constants=small.constants | values.keys())
 
 
 def _constant(given: onnx.ValueInfoProto, value: InputValue, where: str) -> onnx.TensorProto:

@@ -22,10 +22,14 @@ that Reshape, Resize or Slice read are not larger."""
 @final
 @dataclass(frozen=True)
 class Skeleton:
-    """A model without the data of large tensors, and the names of all its stored tensors."""
+    """A model without the data of large tensors, and the names of all its stored tensors.
+
+    ``trusts_shapes``: what it states of shapes is true where something else follows.
+    """
 
     model: onnx.ModelProto
     constants: frozenset[str]
+    trusts_shapes: bool = False
 
 
 def skeleton(model: onnx.ModelProto, where: str) -> Skeleton:

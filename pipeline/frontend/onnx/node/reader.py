@@ -37,7 +37,8 @@ class GraphFacts:
 
     ``names`` are those of all nodes; ``quantized`` tensors hold integers that represent real
     numbers; ``repeats`` are the axes with repeated values; ``values`` are those of small constant
-    tensors; ``version`` is that of the standard operators.
+    tensors; ``version`` is that of the standard operators. ``trusts_shapes``: shapes are as the
+    model states them.
     """
 
     tensors: Mapping[str, TensorFacts]
@@ -48,6 +49,7 @@ class GraphFacts:
     repeated_axes: Mapping[str, Axes] = field(default_factory=dict[str, Axes])
     values: Mapping[str, Array] = field(default_factory=dict[str, Array])
     version: int = NEWEST
+    trusts_shapes: bool = False
 
 
 @final
@@ -152,7 +154,7 @@ class NodeReader:
         known_sizes(sizes, where, "from its inputs")
         facts = self.graph.tensors.get(name)
         stated = None if facts is None else facts.shape
-        if stated is not None and not _agree(stated, sizes):
+        if stated is not None and not _agree(stated, sizes) and not self.graph.trusts_shapes:
             raise InputError(
                 where, f"shape {shape_text(stated)}", f"{shape_text(sizes)}, from its inputs"
             )

@@ -384,13 +384,15 @@ class TensorKnowledge:
         What cannot be inferred is as the model states it.
         """
         rejection = self._infer(node)
-        for name in filter(None, node.proto.output):
-            if name in self.stated.types:
-                self.types[name] = merged_type(self.types.get(name), self.stated.types[name])
+        inferred = {name: self.types.get(name) for name in node.proto.output if name}
+        for name, kind in inferred.items():
+            settled = self.stated.settle(name, kind)
+            if settled is not None:
+                self.types[name] = settled
         if node.operator in FOLDED:
             self._fold(node)
         misfits = misfit(node.operator, node.proto, self.types, self.version)
-        found = misfits or rejection or self._false_statement(node)
+        found = misfits or rejection or self._false_statement(inferred)
         if found is not None and not node.synthetic:
             self.contradictions[node.name] = found
 
@@ -426,10 +428,12 @@ class TensorKnowledge:
             return isinstance(error, shape_inference.InferenceError)
         return schema is not None
 
-    def _false_statement(self, node: GraphNode) -> Contradiction | None:
+    def _false_statement(
+        self, inferred: Mapping[str, onnx.TypeProto | None]
+    ) -> Contradiction | None:
         """The first contradiction between what is stated of an output and what is inferred."""
-        names = [name for name in node.proto.output if name in self.types]
-        found = (self.stated.contradiction(name, self.types[name]) for name in names)
+        known = ((name, kind) for name, kind in inferred.items() if kind is not None)
+        found = (self.stated.contradiction(name, kind) for name, kind in known)
         return next(filter(None, found), None)
 
     def _infer(self, node: GraphNode) -> Contradiction | None:

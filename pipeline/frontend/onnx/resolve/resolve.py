@@ -189,7 +189,7 @@ def _knowledge(small: Skeleton, nodes: Sequence[GraphNode], where: str) -> Tenso
     The pass knows nothing of what the model states, which may be false.
     """
     graph = small.model.graph
-    stated = take_statements(graph, where)
+    stated = take_statements(graph, where, are_trusted=small.trusts_shapes)
     # Inference visits nodes in the given order.
     plain = [node.proto for node in nodes if is_safe_in_graph(node.proto)]
     del graph.node[:]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple, final
+from typing import Final, NamedTuple, final
 
 import onnx
 
 from nestmap.model import InputError
+from nestmap.model.errors import warn_of_input
 from nestmap.pipeline.frontend.onnx.load.shapes import GENERATED, Shape, shape_text, tensor_facts
+
+_SHAPE: Final = "shape"
 
 
 class Contradiction(NamedTuple):
@@ -29,11 +32,12 @@ class Contradiction(NamedTuple):
 class Statements:
     """The types that a model states of tensors (``value_info``, outputs), by name.
 
-    ``where`` names the model in messages.
+    ``where`` names the model in messages. ``are_trusted``: shapes are as stated, whatever follows.
     """
 
     where: str
     types: dict[str, onnx.TypeProto] = field(default_factory=dict[str, onnx.TypeProto])
+    are_trusted: bool = False
 
     def add(self, name: str, kind: onnx.TypeProto) -> None:
         """Adds a statement about a tensor.
@@ -89,20 +93,32 @@ class Statements:
         both = None if stated is None or stated is kind else difference(stated, kind)
         if both is None:
             return None
-        return Contradiction(
-            f"the stated {both.what} {both.one}",
-            f"{both.other}, which follows from its inputs",
-            name,
-        )
+        found, follows = f"the stated {both.what} {both.one}", f"{both.other}, which follows from"
+        is_shape = both.what == _SHAPE
+        if is_shape and self.are_trusted:
+            place = f"{self.where}: tensor {name!r}"
+            warn_of_input(place, found, f"{follows} its inputs; the stated one counts")
+            return None
+        option = " (--trust-shapes: the stated one counts)" if is_shape else ""
+        return Contradiction(found, f"{follows} its inputs{option}", name)
+
+    def settle(self, name: str, kind: onnx.TypeProto | None) -> onnx.TypeProto | None:
+        """The type of a node's output, given the inferred one and what is stated of it."""
+        stated = self.types.get(name)
+        if stated is None:
+            return kind
+        if self.are_trusted and kind is not None:
+            return merged_type(stated, kind)
+        return merged_type(kind, stated)
 
 
-def take_statements(graph: onnx.GraphProto, where: str) -> Statements:
+def take_statements(graph: onnx.GraphProto, where: str, *, are_trusted: bool = False) -> Statements:
     """Moves the statements about tensors out of a graph; only its inputs keep their types.
 
     Raises:
         InputError: if two statements contradict each other.
     """
-    statements = Statements(where)
+    statements = Statements(where, are_trusted=are_trusted)
     for values in (graph.value_info, graph.output):
         for value in values:
             statements.add(value.name, value.type)
@@ -125,7 +141,7 @@ def difference(one: onnx.TypeProto, other: onnx.TypeProto) -> Difference | None:
         return None
     here, there = tensor_facts(one), tensor_facts(other)
     if here.shape is not None and there.shape is not None and _differ(here.shape, there.shape):
-        return Difference("shape", shape_text(here.shape), shape_text(there.shape))
+        return Difference(_SHAPE, shape_text(here.shape), shape_text(there.shape))
     if here.element and there.element and here.element != there.element:
         return Difference("element type", element_text(here.element), element_text(there.element))
     return None
