@@ -80,6 +80,10 @@ class InfeasibleError(NestmapError):
     """No mapping fits: the text names the memory, the operand, what it needs and what it has."""
 
 
+class InfeasibleWarning(UserWarning):
+    """No mapping of some layers fits, so that totals are without them."""
+
+
 class StoreError(NestmapError):
     """The store cannot be opened, read or written; the text says why and what to do."""
 

@@ -212,11 +212,22 @@ class NetworkEvaluation(Frozen, frozen=True):
     def gap(self) -> float | None:
         """The share by which the optimum of all layers together may be below their total.
 
-        ``None`` unless every layer has a bound of the same objective. Bounds of energy and latency
-        add up. Of the energy-delay product the squares of sums do: by the inequality of Cauchy and
-        Schwarz, the product of two sums is at least the square of the sum of the roots of the
-        products. Equality needs layers with equal ratios of energy to latency, so this gap may stay
-        open although every layer is optimal.
+        ``None`` if no bound is known. That of the energy-delay product may stay open although every
+        layer is optimal: its bound is reached where all layers have the same ratio of energy to
+        latency.
+        """
+        bound = self.bound
+        if bound is None:
+            return None
+        return gap_to(bound.value, bound.objective.value_of(self.energy, float(self.latency)))
+
+    @property
+    def bound(self) -> ObjectiveBound | None:
+        """A lower bound of the total; ``None`` unless all layers have one of the same objective.
+
+        Bounds of energy and latency add up. Of the energy-delay product the squares of sums do: by
+        the inequality of Cauchy and Schwarz, the product of two sums is at least the square of the
+        sum of the roots of the products.
         """
         bounds = [result.bound for result in self.layers if result.bound is not None]
         objectives = {bound.objective for bound in bounds}
@@ -224,14 +235,16 @@ class NetworkEvaluation(Frozen, frozen=True):
             return None
         # vector operators have one implementation each, so what they cost is their bound
         vector = (self.vector_energy, float(self.vector_latency)) if self.vector_counted else (0, 0)
-        match objectives.pop():
+        objective = objectives.pop()
+        match objective:
             case Objective.ENERGY:
-                return gap_to(sum(bound.value for bound in bounds) + vector[0], self.energy)
+                value = sum(bound.value for bound in bounds) + vector[0]
             case Objective.LATENCY:
-                return gap_to(sum(bound.value for bound in bounds) + vector[1], self.latency)
+                value = sum(bound.value for bound in bounds) + vector[1]
             case Objective.EDP:
                 roots = sum(sqrt(bound.value) for bound in bounds) + sqrt(vector[0] * vector[1])
-                return gap_to(roots**2, self.edp)
+                value = roots**2
+        return ObjectiveBound(objective=objective, value=value)
 
     @property
     def macs(self) -> Count:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +25,7 @@ from nestmap.model import (
     NetworkFront,
     NetworkProblem,
     Objective,
+    ObjectiveBound,
     Recording,
     RunLabel,
     SpatialMapping,
@@ -32,7 +34,7 @@ from nestmap.model import (
     narrow_sums,
 )
 from nestmap.model.display import costs_text, view
-from nestmap.model.errors import check_kind
+from nestmap.model.errors import InfeasibleWarning, check_kind
 from nestmap.model.run_label import UNLABELED
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan, exploration_pipeline, front_pipeline
@@ -77,13 +79,23 @@ class Exploration(Frozen, frozen=True):
 
     @property
     def energy(self) -> float:
-        """Energy of the whole network in pJ."""
+        """Energy in pJ of all layers that have a mapping."""
         return self.total.energy
 
     @property
     def latency(self) -> float:
-        """Latency of the whole network in cycles."""
+        """Latency in cycles of all layers that have a mapping, one after the other."""
         return self.total.latency
+
+    @property
+    def bound(self) -> ObjectiveBound | None:
+        """A lower bound of the objective over the space searched; ``None`` if it is not known."""
+        return self.total.bound
+
+    @property
+    def gap(self) -> float | None:
+        """The share by which the optimum may be below the total: 0 if it is proven optimal."""
+        return self.total.gap
 
 
 @view.register
@@ -159,6 +171,9 @@ def explore(  # noqa: PLR0913 (keywords of the single entry point)
         options: override the plan, for example ``objective="energy"``; see
             :class:`~nestmap.pipeline.explore.options.SearchOptions`.
 
+    Layers that no mapping fits are left out, with an
+    :class:`~nestmap.model.errors.InfeasibleWarning`.
+
     Raises:
         InputError: where an argument is invalid.
         InfeasibleError: where no layer has a mapping that fits.
@@ -168,7 +183,7 @@ def explore(  # noqa: PLR0913 (keywords of the single entry point)
     network = read_network(
         workload, accelerator, mapping, dims=dims, store=store, static_energy=static_energy
     )
-    return explore_network(
+    found = explore_network(
         network,
         chosen,
         store=store,
@@ -176,6 +191,16 @@ def explore(  # noqa: PLR0913 (keywords of the single entry point)
         recording=recording,
         progress=progress,
     )
+    _warn_of_missing_layers(found)
+    return found
+
+
+def _warn_of_missing_layers(found: Exploration) -> None:
+    """Warns that energy and latency are without the layers that no mapping fits."""
+    if found.infeasible:
+        count, reason = len(found.infeasible), found.infeasible[0].message
+        text = f"{found.workload} without {count} of its layers: {reason}"
+        warnings.warn(InfeasibleWarning(text), stacklevel=3)
 
 
 def label_of_run(given: RunLabel | str | None, store: Store | Path | str | None) -> RunLabel:
@@ -215,9 +240,12 @@ def explore_networks(  # noqa: PLR0913 (keywords, as in explore)
     """
     networks = [read_network(x, accelerator, mapping, store=store) for x in workloads]
     chosen = label_of_run(label, store)
-    return tuple(
+    found = tuple(
         explore_network(x, plan, store=store, label=chosen, recording=recording) for x in networks
     )
+    for each in found:
+        _warn_of_missing_layers(each)
+    return found
 
 
 def read_network(
@@ -375,8 +403,8 @@ def run_front_exploration(
 
 
 def _layers(layers: Sequence[object], infeasible: Sequence[InfeasibleLayer]) -> str:
-    more = f", {len(infeasible)} infeasible" if infeasible else ""
-    return f"{len(layers)} layers{more}"
+    whole = len(layers) + len(infeasible)
+    return f"{whole} layers, without {len(infeasible)} of them" if infeasible else f"{whole} layers"
 
 
 def _observers(progress: Progress | None) -> tuple[Observer, ...]:

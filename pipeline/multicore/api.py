@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, final
 from uuid import UUID
 
-from nestmap.model import InputError, RunLabel, StoreError, Workload, narrow_sums
+from nestmap.model import InputError, RunLabel, StoreError, narrow_sums
 from nestmap.model.base import copy_with
 from nestmap.model.display import costs_text, view
 from nestmap.model.multicore.allocation import Allocation
@@ -212,25 +212,10 @@ def read_stream(
     network, machine = read_workload(workload, dims), read_multicore(accelerator, store)
     for core in machine.compute_cores:
         network = narrow_sums(network, core.accelerator.room_for_sums)
-    _check_sources(network)
     cores = read_core_mapping(mapping)
     named = isinstance(mapping, str | Path)
     check_allocations(cores, network, machine, str(mapping) if named else "mapping")
     return StreamProblem(workload=network, accelerator=machine, mapping=cores)
-
-
-def _check_sources(network: Workload) -> None:
-    """Checks that layers read what their sources write, on which a schedule depends.
-
-    Raises:
-        InputError: where a file names a source whose output has another shape.
-    """
-    for layer in network.layers:
-        for operand in layer.inputs:
-            if operand.other_source is not None:
-                found = f"{operand.name} from {operand.other_source}, which has another shape"
-                expected = "the same sizes, less the padding, where cores hand on data"
-                raise InputError(f"layer {layer.name}", found, expected)
 
 
 def stream_problem(

@@ -7,7 +7,9 @@ cost of a mapping.
 ``sweep`` explores networks on the designs of a ``DesignSpace``.
 ``Recording`` selects the evaluations that a store records, ``RunLabel`` names a run. ``conv2d``,
 ``gemm``, ``linear``, ``matmul`` and ``attention`` make layers, ``network`` makes a network of
-layers, and ``from_torch`` converts a PyTorch module. The domain model is in :mod:`nestmap.model`,
+layers, and ``from_torch`` converts a PyTorch module. ``read_workload``, ``read_accelerator`` and
+``read_mapping`` read files, ``Store`` opens recorded results, and errors are ``NestmapError``: of
+input, of the store, or that no mapping fits. The domain model is in :mod:`nestmap.model`,
 the stage graph in :mod:`nestmap.pipeline`, and access to recorded results in :mod:`nestmap.store`.
 """
 

@@ -1,6 +1,14 @@
 from .model.design_space.space import DesignSpace as DesignSpace
+from .model.errors import InfeasibleError as InfeasibleError
+from .model.errors import InfeasibleWarning as InfeasibleWarning
+from .model.errors import InputError as InputError
+from .model.errors import InputWarning as InputWarning
+from .model.errors import NestmapError as NestmapError
+from .model.errors import StoreError as StoreError
+from .model.evaluation.cme import Objective as Objective
 from .model.evaluation.recording import Recording as Recording
 from .model.evaluation.recording import RecordMode as RecordMode
+from .model.hardware.accelerator import Counting as Counting
 from .model.run_label import RunLabel as RunLabel
 from .model.workload.builders import Precision as Precision
 from .model.workload.builders import attention as attention
@@ -19,6 +27,9 @@ from .pipeline.explore.explanation import Explanation as Explanation
 from .pipeline.explore.explanation import explain as explain
 from .pipeline.explore.recorded_problem import recorded_problem as recorded_problem
 from .pipeline.explore.resume import resume as resume
+from .pipeline.frontend.read.accelerator import read_accelerator as read_accelerator
+from .pipeline.frontend.read.mapping import read_mapping as read_mapping
+from .pipeline.frontend.read.workload import read_workload as read_workload
 from .pipeline.frontend.torch import from_torch as from_torch
 from .pipeline.multicore.api import StreamResult as StreamResult
 from .pipeline.multicore.api import resume_stream as resume_stream
@@ -29,5 +40,6 @@ from .pipeline.sweep.api import recorded_sweep as recorded_sweep
 from .pipeline.sweep.api import resume_sweep as resume_sweep
 from .pipeline.sweep.api import sweep as sweep
 from .pipeline.sweep.result.result import SweepResult as SweepResult
+from .store.store import Store as Store
 
 NOTEBOOK_VIEWS: str

@@ -331,6 +331,7 @@ MAPPING_FAULTS = (
 WORKLOAD_FAULTS = (
     Fault(WORKLOAD, "[]\n", "1", "an empty list", "at least one layer"),
     Fault(WORKLOAD, "id: 0\n", "1", "a mapping", "a list of layers"),
+    Fault("O: 16", "O: 0", "8: [0].operand_precision.O", "0", "at least 1 bit of an output"),
     Fault("id: 0", "id: zero", "1: [0].id", "'zero'", "number of the layer"),
     Fault("id: 1", "id: 0", "13: [1].id", "a second layer 0", "different id"),
     Fault("name: first", "nam: first", "2: [0].nam", "unknown field 'nam'", "name (one of"),

@@ -42,6 +42,7 @@ from nestmap.model import (
     LayerNode,
     LayerResult,
     LayerTopLevels,
+    Leaving,
     Link,
     Loop,
     MappingConstraints,
@@ -199,7 +200,13 @@ def everything(draw: st.DrawFn) -> Everything:
         workload=Workload(name="net", nodes=(source, LayerNode(layer=reader), vector)),
         accelerator=accelerator,
         constraints=draw(constraints(case)),
-        top_levels=(LayerTopLevels(layer=reader.name, top_levels=draw(top_levels(case))),),
+        top_levels=(
+            LayerTopLevels(
+                layer=reader.name,
+                top_levels=draw(top_levels(case)),
+                leaving=(Leaving(operand="O", reason=draw(st.text())),),
+            ),
+        ),
     )
     reason = Infeasibility(reason=draw(st.text()), count=draw(st.integers(0, 2**40)))
     padding = (PaddedLoop(dimension="C", size=197, padded=200),)

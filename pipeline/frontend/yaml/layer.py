@@ -283,6 +283,9 @@ def _precision(node: Node, output: str, inputs: Collection[str]) -> dict[str, in
     places = {field.name: value for field, value in given.items()}
     bits = {field.name: value.integer(field.kind, minimum=0) for field, value in given.items()}
     final = output + _FINAL
+    for name in {output, final} & bits.keys():
+        if not bits[name]:
+            raise places[name].error("at least 1 bit of an output", "0")
     if bits.get(final, 0) > bits[output]:
         found = (
             f"{bits[final]} bits of a finished output, of which a partial sum has {bits[output]}"

@@ -64,7 +64,7 @@ class GenerateCNWorkloadHybridStage(Frozen, Stage[StreamProblem, SplitProblem], 
     Raises:
         InputError: where a hint is over a dimension that no layer has, a list of hints is for no
             layer, the network has no layer to compute, a layer has no core, or its constants
-            fit none however split.
+            fit none however split, or an input has another shape than its source.
     """
 
     options: SplitOptions | None = None
@@ -72,6 +72,7 @@ class GenerateCNWorkloadHybridStage(Frozen, Stage[StreamProblem, SplitProblem], 
     def __call__(self, problem: StreamProblem, /) -> SplitProblem:
         workload = problem.workload
         options = self.options or split_from_hints(problem.mapping, workload) or SplitOptions()
+        _check_sources(workload)
         _check_cutoffs(options, len(workload.nodes))
         if not any(_is_computed(problem, node) for node in workload.nodes):
             raise InputError(
@@ -117,6 +118,16 @@ class _Rooms:
             return None
         rooms = self._problem.constant_capacities(node, nest.constants[-1].operand)
         return min(rooms, default=None)
+
+
+def _check_sources(workload: Workload) -> None:
+    """Checks that layers read what their sources write, on which a schedule depends."""
+    for layer in workload.layers:
+        for operand in layer.inputs:
+            if operand.other_source is not None:
+                found = f"{operand.name} from {operand.other_source}, which has another shape"
+                expected = "the same sizes, less the padding, where cores hand on data"
+                raise InputError(f"layer {layer.name}", found, expected)
 
 
 def _check_cutoffs(options: SplitOptions, nodes: int) -> None:

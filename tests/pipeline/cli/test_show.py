@@ -119,18 +119,6 @@ def test_the_picture_is_the_same_each_time(inputs: Inputs, monkeypatch: pytest.M
     assert len(pictures) == 1
 
 
-def test_a_layer_whose_operands_take_no_room(tmp_path: Path) -> None:
-    layers, report = tmp_path / "layers.yaml", tmp_path / "out.json"
-    layers.write_text(
-        "- {id: 0, operator_type: Gemm, equation: 'O[b][k]+=W[k][c]*I[b][c]',"
-        " loop_dims: [B, K, C], loop_sizes: [2, 4, 8],"
-        " operand_precision: {W: 0, I: 0, O: 0, O_final: 0}}"
-    )
-    ended = run("show", str(layers), "--json", str(report))
-    assert ended.code == 0
-    assert json.loads(report.read_text())["layers"][0]["macs_per_byte"] is None
-
-
 def test_an_accelerator_with_what_its_memories_cost() -> None:
     ended = run("show", "--accelerator", "edge_22nm")
     assert (ended.code, ended.err) == (0, "")

@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 import nestmap
-from nestmap import Exploration, evaluate, explore
+from nestmap import Exploration, evaluate, explore, model, store
 from nestmap.costmodel.evaluate import evaluate as evaluate_mapping
 from nestmap.model import (
     EvaluationBatch,
@@ -36,6 +36,9 @@ from nestmap.model.workload import builders as build
 from nestmap.pipeline import MainStage, Stage, each
 from nestmap.pipeline.explore import api, explanation, recorded_problem, resume
 from nestmap.pipeline.frontend import torch
+from nestmap.pipeline.frontend.read import accelerator as read_accelerator
+from nestmap.pipeline.frontend.read import mapping as read_mapping
+from nestmap.pipeline.frontend.read import workload as read_workload
 from nestmap.pipeline.multicore import api as stream
 from nestmap.pipeline.multicore import plan as stream_plan
 from nestmap.pipeline.stages import (
@@ -144,6 +147,19 @@ def test_totals_add_up_the_layers() -> None:
     assert explored.energy == sum(x.cme.energy for x in explored.layers)
     assert explored.latency == sum(x.cme.latency for x in explored.layers)
     assert explored.total.macs == FIRST.macs + SECOND.macs
+
+
+@pytest.mark.parametrize("objective", Objective)
+def test_a_result_has_its_bound_and_its_gap(objective: Objective) -> None:
+    found = explore(NETWORK, MACHINE, objective=objective)
+    assert found.bound is not None
+    assert found.bound.objective is objective
+    value = objective.value_of(found.energy, found.latency)
+    assert found.bound.value <= value * (1 + 1e-12)
+    assert found.gap == found.total.gap
+    if objective is not Objective.EDP:  # that of each layer is proven, not that of their sum
+        assert found.bound.value == pytest.approx(value)
+        assert found.gap == 0
 
 
 def test_every_run_has_its_own_id_and_the_same_result() -> None:
@@ -362,6 +378,7 @@ def test_the_facade_is_there(name: str) -> None:
         for home in (
             *(api, build, explanation, recorded_problem, recording_model),
             *(resume, stream, stream_plan, torch, space, sweep, sweep_result),
+            *(model, read_accelerator, read_mapping, read_workload, store),
         )
     )
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from nestmap import conv2d, network
+from nestmap import InfeasibleWarning, conv2d, network
 from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import (
     Accelerator,
@@ -91,7 +91,8 @@ def test_the_exact_search_finds_what_loma_does_not() -> None:
 
 @pytest.mark.parametrize("search", ["loma", "salsa"])
 def test_the_other_layers_are_explored(search: SearchName) -> None:
-    found = explore(BOTH, simba_like(), FIXED, search=search)
+    with pytest.warns(InfeasibleWarning, match="without 1 of its layers: layer n18: "):
+        found = explore(BOTH, simba_like(), FIXED, search=search)
     alone = explore(SMALL, simba_like(), FIXED, search=search)
     assert [x.cme.layer for x in found.layers] == ["small"]
     assert (found.energy, found.latency) == (alone.energy, alone.latency)
@@ -100,7 +101,7 @@ def test_the_other_layers_are_explored(search: SearchName) -> None:
     assert [x.reason for x in failed.causes] == [
         "shared too small for I: needs at least 746496 bit, has 524288"
     ]
-    assert "1 infeasible" in repr(found)
+    assert "layers, without 1 of them" in repr(found)
 
 
 def test_the_exact_search_leaves_nothing_to_try() -> None:
@@ -111,7 +112,8 @@ def test_the_exact_search_leaves_nothing_to_try() -> None:
         for name, bits in (("narrow", 8), ("wide", 16))
     )
     tiny = machine(memory("register", 8, "I2"), memory("top"))
-    found = explore(network("both", narrow, wide), tiny)
+    with pytest.warns(InfeasibleWarning):
+        found = explore(network("both", narrow, wide), tiny)
     assert [x.cme.layer for x in found.layers] == ["narrow"]
     (failed,) = found.infeasible
     assert failed.message.startswith(
@@ -129,6 +131,7 @@ def test_fronts_of_the_other_layers_are_found() -> None:
     assert [x.message for x in found.infeasible] == [GREEDY]
 
 
+@pytest.mark.filterwarnings("ignore:repeated without:nestmap.InfeasibleWarning")
 def test_equal_layers_repeat_the_reason() -> None:
     first, second = explore(REPEATED, simba_like(), FIXED, search="loma").infeasible
     assert (first.layer, first.repeats) == ("n18", None)
@@ -136,6 +139,7 @@ def test_equal_layers_repeat_the_reason() -> None:
     assert second.causes == first.causes
 
 
+@pytest.mark.filterwarnings("ignore:repeated without:nestmap.InfeasibleWarning")
 def test_the_store_has_the_reasons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Store.open(tmp_path / "runs.duckdb") as store:
         found = explore(REPEATED, simba_like(), FIXED, search="loma", store=store)
@@ -153,6 +157,7 @@ def test_the_store_has_the_reasons(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         }
 
 
+@pytest.mark.filterwarnings("ignore:repeated without:nestmap.InfeasibleWarning")
 def test_tables_and_totals_say_what_is_left_out() -> None:
     total = explore(REPEATED, simba_like(), FIXED, search="loma").total
     lines = [line.text for line in layer_table(REPEATED.layers, total, 10**6)]

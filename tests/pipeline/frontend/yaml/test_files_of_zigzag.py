@@ -16,6 +16,8 @@ from nestmap.pipeline.frontend.yaml.hardware.accelerator import parse_accelerato
 from nestmap.pipeline.frontend.yaml.hardware.core import Core, parse_core
 from nestmap.pipeline.frontend.yaml.workload import parse_workload_yaml
 from nestmap.pipeline.multicore.api import read_stream
+from nestmap.pipeline.multicore.pipeline import split_network
+from nestmap.pipeline.multicore.plan import StreamPlan
 
 LAYER = """\
 - id: {id}
@@ -76,7 +78,7 @@ def test_an_input_of_another_shape_comes_from_outside(file: Path) -> None:
     assert (image.source, image.other_source) == (None, "enc")
     assert explore(found, "tpu_like", search="loma", lpf_limit=3).energy > 0
     with pytest.raises(InputError, match="layer dec: found I from enc, which has another shape"):
-        read_stream(found, "quad_tpu")
+        split_network(StreamPlan(), read_stream(found, "quad_tpu"))
 
 
 def test_an_equal_sign_before_a_product_sums(file: Path) -> None:
