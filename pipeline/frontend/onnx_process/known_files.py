@@ -17,17 +17,22 @@ from pathlib import Path
 from shutil import rmtree
 from time import time_ns
 from typing import Final, final
-from zlib import compress, decompress
+from zlib import compress, decompressobj
 from zlib import error as ZlibError  # noqa: N812 (it is a class)
 
 import nestmap.model
 from nestmap.model import InputError, Workload
 from nestmap.model.user_caches import user_caches
 from nestmap.pipeline.frontend.onnx_process.messages import OnnxRequest
-from nestmap.pipeline.util.atomic_files import replacing
+from nestmap.pipeline.util.atomic_files import is_special, replacing
 
 MOST_KNOWN: Final = 100
 """The largest number of files that are known; those read longest ago are forgotten."""
+
+_LARGEST: Final = 2**28
+"""The largest workload that is saved, as text (bytes): a saved one is data of somebody."""
+
+_DIGEST: Final = 32
 
 _SOURCES: Final = ("model", "pipeline/frontend/onnx")
 
@@ -48,7 +53,7 @@ class KnownFile:
     def recall(self, asked: OnnxRequest) -> Workload | None:
         """The workload that the file gave when this was asked; ``None`` if that is not known."""
         with suppress(OSError, ValueError, ZlibError):  # there is none, or it is damaged
-            found = Workload.model_validate_json(decompress(self._place(asked).read_bytes()))
+            found = Workload.model_validate_json(_unpacked(self._place(asked)))
             with suppress(OSError):  # a cache that cannot be written can be read
                 self._note_use()
             return found
@@ -56,12 +61,18 @@ class KnownFile:
 
     def remember(self, asked: OnnxRequest, workload: Workload) -> None:
         """Saves what the file gave, if the caches can be written and the file is still the same."""
+        text = workload.model_dump_json().encode()
+        if len(text) > _LARGEST:
+            return
         if known_file(self.path) != self:  # times would not tell: they are those of clock ticks
             return
         with suppress(OSError, InputError):
             self.folder.mkdir(parents=True, exist_ok=True)
-            with replacing(self._place(asked)) as part:
-                part.write_bytes(compress(workload.model_dump_json().encode(), 1))
+            place = self._place(asked)
+            if is_special(place):  # it would be written to, which waits for a reader
+                place.unlink()
+            with replacing(place) as part:
+                part.write_bytes(sha256(text).digest() + compress(text, 1))
             self._note_use()
             _forget_oldest(self.folder.parent)
 
@@ -72,6 +83,24 @@ class KnownFile:
     def _place(self, asked: OnnxRequest) -> Path:
         what = replace(asked, where="", file=None)  # wherever it is
         return self.folder / f"{sha256(what.to_json()).hexdigest()[:32]}.json.z"
+
+
+def _unpacked(place: Path) -> bytes:
+    """What was saved there, behind its digest.
+
+    Raises:
+        OSError: if it cannot be read.
+        ValueError: if it is no ordinary file, too large, or not what was saved.
+        ZlibError: if it is damaged.
+    """
+    if not place.is_file() or place.stat().st_size > _LARGEST:
+        raise ValueError(place)
+    saved = place.read_bytes()
+    digest, unpacking = saved[:_DIGEST], decompressobj()
+    text = unpacking.decompress(saved[_DIGEST:], _LARGEST)
+    if not unpacking.eof or sha256(text).digest() != digest:
+        raise ValueError(place)
+    return text
 
 
 def known_file(path: str) -> KnownFile | None:

@@ -6,8 +6,11 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from subprocess import Popen
+from zlib import compress, decompress
 
 import numpy as np
 import pytest
@@ -105,6 +108,36 @@ def test_another_reader_reads_anew(
     monkeypatch.setattr(known_files, "reader_digest", lambda: b"newer")
     read_onnx(file, DIMS)
     assert len(reads) == 2
+
+
+def forge_fifo(place: Path) -> None:
+    place.unlink()
+    os.mkfifo(place)
+
+
+def forge_size(place: Path) -> None:
+    text = bytes(2**28 + 1)
+    place.write_bytes(sha256(text).digest() + compress(text, 9))
+
+
+def forge_network(place: Path) -> None:
+    saved = place.read_bytes()
+    text = decompress(saved[32:])
+    assert b'"size":4' in text
+    place.write_bytes(saved[:32] + compress(text.replace(b'"size":4', b'"size":7')))
+
+
+@pytest.mark.parametrize("forge", [forge_fifo, forge_size, forge_network])
+def test_what_somebody_has_put_there_is_read_anew(
+    caches: Path, file: Path, reads: list[str], forge: Callable[[Path], None]
+) -> None:
+    before = read_onnx(file, DIMS)
+    (place,) = caches.rglob("*.z")
+    forge(place)
+    assert read_onnx(file, DIMS) == before
+    assert len(reads) == 2
+    assert read_onnx(file, DIMS) == before
+    assert len(reads) == 2  # mended
 
 
 IMPORTED = """
