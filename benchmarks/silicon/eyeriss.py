@@ -8,7 +8,7 @@ from math import prod
 from typing import Final, NamedTuple
 
 from benchmarks.silicon.measured import DATA, Network
-from nestmap.model import Accelerator, CostModelEvaluation
+from nestmap.model import Accelerator, CostModelEvaluation, Counting
 from nestmap.model.base import copy_with
 from nestmap.model.dims import Dimension
 from nestmap.pipeline.explore.replay import replay
@@ -34,8 +34,8 @@ class Costs(NamedTuple):
 class Modelled(NamedTuple):
     """The same with units, and ``ideal``: the ms without waiting for data.
 
-    ``plain`` are the costs of ZigZag's model, in which memories load whole tiles whenever a window
-    moves, read the zeros that sums begin with, and compress nothing.
+    ``plain`` are the costs of ZigZag's model: by its counting, with memories that load whole tiles
+    whenever a window moves, read the zeros that sums begin with, and compress nothing.
     """
 
     units: int
@@ -82,7 +82,8 @@ def _plain(chip: Accelerator) -> Accelerator:
         )
         for x in chip.memories
     )
-    return copy_with(chip, {"memories": memories, "free_first_sum": False})
+    plain = copy_with(chip, {"memories": memories, "free_first_sum": False})
+    return plain.counted(Counting.REFERENCE)
 
 
 def _figures(
