@@ -258,7 +258,7 @@ def _why_output_leaves(network: _Network, layer: str, *, data_from_top: bool) ->
     if len(readers) > 1:
         return "several layers read it"
     if readers and network.branches(layer):
-        return f"{readers[0]} reads another input as well"
+        return "the layer that reads it has another input"
     if not readers and not network.only_last(layer):
         return "the network has several outputs"
     if not readers and data_from_top:
