@@ -38,8 +38,11 @@ def mixture_of_experts(node: NodeReader) -> tuple[Node, ...]:
     """
     quantized = node.node.operator == _QUANTIZED
     first, second, third = (2, 5, 8) if quantized else (2, 4, 6)
-    image = node.sizes(0)
-    experts = _experts(node, node.sizes(first)[0])
+    image, weights = node.sizes(0), node.sizes(first)
+    if len(image) < 2 or len(weights) != 3:
+        found = f"input {shape_text(image)} and weights {shape_text(weights)}"
+        raise node.error(found, "[tokens, hidden] and a matrix for each expert")
+    experts = _experts(node, weights[0])
     wide, inner = _width(node, first, image[-1]), _width(node, second, image[-1])
     chosen = (experts.experts, experts.tokens, experts.hidden)
     tokens = expansion.intermediate(node, "tokens", chosen, node.tensor(0).precision)
@@ -83,7 +86,7 @@ def _width(node: NodeReader, position: int, hidden: int) -> int:
     sizes = node.sizes(position)
     packed = _BYTE // _bits(node, position) if node.node.operator == _QUANTIZED else 1
     elements = prod(sizes[1:]) * packed
-    if len(sizes) != 3 or elements % hidden:
+    if len(sizes) != 3 or elements % hidden or not elements:
         found = f"weights {shape_text(sizes)} for tokens of {hidden} elements"
         raise node.error(found, "a stack of matrices, one for each expert")
     return elements // hidden

@@ -76,9 +76,10 @@ def _expression(name: str) -> Expression | None:
     if name.isidentifier() or _HYPHENATED.fullmatch(name):
         return None
     try:
-        return Expression(text=name)
+        found = Expression(text=name)
     except ValidationError:
         return None
+    return found if found.names else None
 
 
 def _terms(name: str) -> tuple[str, ...]:
@@ -99,7 +100,7 @@ def _set_expressions(
             size = found.value(sizes)
         except ExpressionError as error:
             raise InputError(where, f"dimension {name!r} with {error}", "a size") from None
-        if not isinstance(size, int) or not 1 <= size < LIMIT:
+        if type(size) is not int or not 1 <= size < LIMIT:
             raise InputError(where, f"size {size} for dimension {name!r}", "1 to 2**31 - 1")
         for dim in dims:
             dim.dim_value = size

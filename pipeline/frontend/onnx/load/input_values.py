@@ -45,5 +45,16 @@ def _constant(given: onnx.ValueInfoProto, value: InputValue, where: str) -> onnx
     if sizes is None or prod(sizes) > SMALL:
         found = f"input {given.name!r} of unknown size or more than {SMALL} elements"
         raise InputError(where, found, "an input of few numbers, with its sizes")
-    kind = helper.tensor_dtype_to_np_dtype(facts.element or onnx.TensorProto.FLOAT)
-    return numpy_helper.from_array(np.full(sizes, value).astype(kind), given.name)
+    kind = np.dtype(helper.tensor_dtype_to_np_dtype(facts.element or onnx.TensorProto.FLOAT))
+    suits = kind.kind == "f" or (kind.kind in "biu" and _has(kind.name, value))
+    if not suits:
+        raise InputError(where, f"value {value} for input {given.name!r}", f"one of type {kind}")
+    return numpy_helper.from_array(np.full(sizes, value, kind), given.name)
+
+
+def _has(kind: str, value: InputValue) -> bool:
+    """Whether a type of whole numbers or truth values has that value."""
+    if kind == "bool":
+        return value in (0, 1)
+    limits = np.iinfo(kind)
+    return value == int(value) and limits.min <= value <= limits.max

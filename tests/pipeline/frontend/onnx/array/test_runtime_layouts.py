@@ -10,7 +10,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from nestmap.model import InputWarning, Workload
+from nestmap.model import InputError, InputWarning, Workload
 from nestmap.pipeline.frontend.onnx import parse_onnx
 
 DOMAINS = ("", "com.microsoft", "com.microsoft.nchwc", "com.ms.internal.nhwc", "acme")
@@ -157,6 +157,16 @@ def test_experts_compute_the_products_of_each_token(tokens: int, gated: bool) ->
     found = net([experts], inputs, stored)
     assert [x.macs for x in found.layers] == [tokens * 2 * 32 * 48] * (2 + gated)
     assert all(x.sizes["B"] <= 8 for x in found.layers)
+
+
+@pytest.mark.parametrize(
+    ("image", "sizes"), [([32], (8, 48, 32)), ([], (8, 48, 32)), ([3, 32], ()), ([3, 32], (8, 48))]
+)
+def test_experts_of_other_ranks_are_told(image: list[int], sizes: tuple[int, ...]) -> None:
+    experts = node("MoE", ["x", "r", "w1", "", "w2"], "y", "com.microsoft")
+    inputs = {"x": (TensorProto.FLOAT, image), "r": (TensorProto.FLOAT, [3, 8])}
+    with pytest.raises(InputError, match="and a matrix for each expert"):
+        net([experts], inputs, {"w1": floats(*sizes), "w2": floats(8, 32, 48)})
 
 
 def test_packed_experts_have_the_bits_of_their_weights() -> None:

@@ -125,6 +125,17 @@ def test_errors_name_the_dimensions_of_expressions() -> None:
         parse_onnx(source, dims={"a": 3, "b": 3})
 
 
+@pytest.mark.parametrize("name", ["-1", "64", "a < b"])
+def test_numbers_and_conditions_are_left_open(name: str) -> None:
+    inputs: Shapes = {"x": ("batch", 8), "unused": (name, 8)}
+    nodes = [node("MatMul", "x w", "y", name="n"), node("Neg", "unused", "z")]
+    source = model(nodes, inputs, [weights("w", 8, 4)])
+    if name == "a < b":
+        with pytest.raises(InputError, match="found size True for dimension 'a < b'"):
+            parse_onnx(source, dims={"batch": 3, "a": 1, "b": 2})
+    assert parse_onnx(source, dims={"batch": 3}).layers[0].macs == 96
+
+
 @pytest.mark.parametrize("name", ["batch-size", "a.b", "f(x)", "a / b", "a +", "x" * 300 + " + a"])
 def test_other_names_are_no_expressions(name: str) -> None:
     source = model([node("MatMul", "x w", "y", name="n")], {"x": (name, 8)}, [weights("w", 8, 4)])

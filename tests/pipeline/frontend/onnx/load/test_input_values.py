@@ -90,6 +90,19 @@ def test_other_inputs_are_told(values: dict[str, InputValue], told: str) -> None
         parse_onnx(branching(), values=values)
 
 
+@pytest.mark.parametrize("value", [0.5, 2**70, -(2.0**70)])
+def test_a_value_that_its_type_does_not_have_is_told(value: InputValue) -> None:
+    with pytest.raises(InputError, match="for input 'n'; expected one of type int64"):
+        parse_onnx(looping(), values={"n": value})
+
+
+def test_texts_are_no_values() -> None:
+    source = branching()
+    source.graph.input[0].type.tensor_type.elem_type = TensorProto.STRING
+    with pytest.raises(InputError, match="value True for input 'cached'"):
+        parse_onnx(source, values={"cached": True})
+
+
 def test_an_input_that_is_no_decision_is_told() -> None:
     source = branching()
     source.graph.input[1].type.tensor_type.shape.dim[0].dim_param = "batch"
