@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from hashlib import sha256
 from pathlib import Path
 from subprocess import Popen
 from zlib import compress, decompress
@@ -115,11 +114,6 @@ def forge_fifo(place: Path) -> None:
     os.mkfifo(place)
 
 
-def forge_size(place: Path) -> None:
-    text = bytes(2**28 + 1)
-    place.write_bytes(sha256(text).digest() + compress(text, 9))
-
-
 def forge_network(place: Path) -> None:
     saved = place.read_bytes()
     text = decompress(saved[32:])
@@ -127,7 +121,7 @@ def forge_network(place: Path) -> None:
     place.write_bytes(saved[:32] + compress(text.replace(b'"size":4', b'"size":7')))
 
 
-@pytest.mark.parametrize("forge", [forge_fifo, forge_size, forge_network])
+@pytest.mark.parametrize("forge", [forge_fifo, forge_network])
 def test_what_somebody_has_put_there_is_read_anew(
     caches: Path, file: Path, reads: list[str], forge: Callable[[Path], None]
 ) -> None:
@@ -138,6 +132,21 @@ def test_what_somebody_has_put_there_is_read_anew(
     assert len(reads) == 2
     assert read_onnx(file, DIMS) == before
     assert len(reads) == 2  # mended
+
+
+def test_what_is_too_large_is_neither_saved_nor_unpacked(
+    caches: Path, file: Path, reads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = read_onnx(file, DIMS)
+    (place,) = caches.rglob("*.z")
+    most = len(before.model_dump_json()) - 1
+    assert place.stat().st_size < most
+    monkeypatch.setattr(known_files, "_LARGEST", most)
+    assert read_onnx(file, DIMS) == before
+    place.unlink()
+    assert read_onnx(file, DIMS) == before
+    assert len(reads) == 3
+    assert not place.exists()
 
 
 IMPORTED = """

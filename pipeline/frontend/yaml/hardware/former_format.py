@@ -129,7 +129,7 @@ def _port(
         [
             (_text(node, "name"), _text(node, name)),
             (_text(node, "type"), _text(node, kind)),
-            (_text(node, "bandwidth_min"), _number(node, min(least, most))),
+            (_text(node, "bandwidth_min"), _number(node, least)),
             (_text(node, "bandwidth_max"), _number(node, most)),
             (_text(node, "allocation"), allocation),
         ],
