@@ -15,7 +15,7 @@ from nestmap.model.dims import MemoryOperand
 from nestmap.model.hardware.accelerator import Accelerator
 from nestmap.model.hardware.memory import MemoryInstance, MemoryLevel
 from nestmap.model.mapping.spatial import SpatialMapping
-from nestmap.model.units import PicoJoules, Width
+from nestmap.model.units import Bits, PicoJoules, Width
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -331,6 +331,11 @@ class MultiCoreAccelerator(Frozen, frozen=True):
     @cached_property
     def _by_id(self) -> dict[CoreId, ComputeCore | StorageCore]:
         return {core.id: core for core in self.cores}
+
+    @property
+    def room_for_sums(self) -> Bits:
+        """The bits of the smallest innermost memory of outputs of a compute core."""
+        return min(core.accelerator.room_for_sums for core in self.compute_cores)
 
     @property
     def compute_cores(self) -> tuple[ComputeCore, ...]:

@@ -210,8 +210,7 @@ def read_stream(
         StoreError: where the store is needed and cannot be used.
     """
     network, machine = read_workload(workload, dims), read_multicore(accelerator, store)
-    for core in machine.compute_cores:
-        network = narrow_sums(network, core.accelerator.room_for_sums)
+    network = narrow_sums(network, machine.room_for_sums)
     cores = read_core_mapping(mapping)
     named = isinstance(mapping, str | Path)
     check_allocations(cores, network, machine, str(mapping) if named else "mapping")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nestmap.model import Frozen, MappingConstraints, NetworkProblem, Workload
+from nestmap.model import Frozen, MappingConstraints, NetworkProblem, Workload, narrow_sums
 from nestmap.pipeline.frontend.yaml.hardware.accelerator import parse_accelerator
 from nestmap.pipeline.frontend.yaml.mapping import parse_mapping
 from nestmap.pipeline.frontend.yaml.workload import parse_workload_yaml
@@ -61,9 +61,10 @@ class AcceleratorParserStage(Frozen, Stage[ParsedWorkload, NetworkProblem], froz
 
     def __call__(self, parsed: ParsedWorkload, /) -> NetworkProblem:
         mapping = parsed.sources.mapping
+        accelerator = parse_accelerator(parsed.sources.accelerator)
         network = NetworkProblem(
-            workload=parsed.workload,
-            accelerator=parse_accelerator(parsed.sources.accelerator),
+            workload=narrow_sums(parsed.workload, accelerator.room_for_sums),
+            accelerator=accelerator,
             constraints=MappingConstraints() if mapping is None else parse_mapping(mapping),
         )
         check_constraints(network, str(mapping))

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import final
 
-from nestmap.model import Frozen, InputError, LayerNode, NoCostNode, VectorNode, Workload
+from nestmap.model import (
+    Frozen,
+    InputError,
+    LayerNode,
+    NoCostNode,
+    VectorNode,
+    Workload,
+    narrow_sums,
+)
 from nestmap.model.errors import suggestion
 from nestmap.model.multicore.cn_layer import LayerNest
 from nestmap.model.multicore.cn_workload import CnWorkload
@@ -50,6 +58,7 @@ class UserDefinedModelParserStage(Frozen, Stage[StreamSources, StreamProblem], f
 
 def _problem(workload: Workload, sources: StreamSources) -> StreamProblem:
     accelerator = parse_multicore(sources.accelerator)
+    workload = narrow_sums(workload, accelerator.room_for_sums)
     mapping = CoreMapping() if sources.mapping is None else parse_core_mapping(sources.mapping)
     check_allocations(mapping, workload, accelerator, str(sources.mapping or "mapping"))
     return StreamProblem(workload=workload, accelerator=accelerator, mapping=mapping)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from nestmap.costmodel.core_areas import chip_area, core_area
-from nestmap.model import InputError, MemoryLevel, Workload
+from nestmap.model import InputError, MemoryLevel, Workload, narrow_sums
 from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.expression_syntax import Value
 from nestmap.model.design_space.space import (
@@ -81,11 +81,12 @@ class CheckedCores:
             InputError: where no core runs a layer, or the mapping does not suit the accelerator.
         """
         where = self.settings.space.mapping or "mapping"
-        for network in self.networks:
+        networks = [narrow_sums(x, accelerator.room_for_sums) for x in self.networks]
+        for network in networks:
             check_allocations(self.mapping, network, accelerator, where)
         return tuple(
             StreamProblem(workload=network, accelerator=accelerator, mapping=self.mapping)
-            for network in self.networks
+            for network in networks
         )
 
     def quantities(self, design: Design) -> dict[str, Value]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import onnx
 import pytest
@@ -9,10 +11,16 @@ from onnx import TensorProto, helper, numpy_helper
 
 from nestmap import explore
 from nestmap.model import InfeasibleError, InputError, OutputOperand, Workload, with_sum_bits
+from nestmap.model.base import copy_with
+from nestmap.model.multicore.accelerator import ComputeCore
 from nestmap.pipeline.explore.api import read_network
 from nestmap.pipeline.frontend.bundled import accelerator_names
 from nestmap.pipeline.frontend.onnx import parse_onnx
+from nestmap.pipeline.frontend.read.accelerator import read_accelerator
+from nestmap.pipeline.frontend.read.multicore import read_multicore
+from nestmap.pipeline.multicore.api import read_stream
 from nestmap.pipeline.render.text.workload import operator_notes
+from nestmap.pipeline.sweep.space.checked_space import check_space
 
 
 def quantized(sums: int | None = None) -> onnx.ModelProto:
@@ -49,6 +57,33 @@ def test_a_quantized_network_has_a_mapping_on_every_bundled_machine(machine: str
     assert explore(quantized(), machine, search="loma", lpf_limit=3).energy > 0
     (note,) = operator_notes(network.workload) or [""]
     assert (f"Partial sums have {room} bit" in note) == (room < 32)
+
+
+def test_sums_on_several_cores_are_those_of_the_narrowest() -> None:
+    wide = read_multicore("quad_hetero")
+    core, *others = wide.cores
+    assert isinstance(core, ComputeCore)
+    narrow = copy_with(core, {"accelerator": read_accelerator("tpu_like")})
+    machine = copy_with(wide, {"cores": (narrow, *others)})
+    assert output_of(read_stream(quantized(), wide).workload).partial_precision == 32
+    assert output_of(read_stream(quantized(), machine).workload).partial_precision == 16
+
+
+def test_each_design_of_a_sweep_has_its_own_sums(tmp_path: Path) -> None:
+    file = tmp_path / "net.onnx"
+    file.write_bytes(quantized().SerializeToString())
+    space = tmp_path / "space.yaml"
+    space.write_text(
+        f"name: sums\naccelerator: tpu_like\nnetworks: [{file}]\n"
+        "parameters: {bits: [16, 24]}\nset: {memories.rf_2B.size: bits}\n"
+    )
+    checked = check_space(space)
+    widths = list[int]()
+    for number in range(2):
+        design = checked.settings.space.design(number)
+        (problem,) = checked.problems(design, checked.accelerator(design))
+        widths.append(output_of(problem.workload).partial_precision)
+    assert widths == [16, 24]
 
 
 def test_stated_sums_stay_as_they_are() -> None:
