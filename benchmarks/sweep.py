@@ -23,7 +23,7 @@ from typing import Final, cast, final
 
 import nestmap
 from nestmap import SweepResult
-from nestmap.model.design_space.result import DesignResult
+from nestmap.pipeline.sweep.explore_designs import DesignPoints
 
 Space = Mapping[str, object]
 
@@ -58,7 +58,7 @@ class Clock:
     def start(self, designs: int) -> None:
         self._last = time.process_time()
 
-    def explored(self, design: DesignResult, front: int) -> None:
+    def explored(self, points: DesignPoints, front: int) -> None:
         now = time.process_time()
         self.seconds.append(now - self._last)
         self._last = now
@@ -97,20 +97,25 @@ def large() -> Space:
 
 
 def swept(rows: list[int], store: Path | None, clock: Clock | None = None) -> SweepResult:
-    """A sweep over arrays on one thread."""
+    """A sweep over arrays on one thread, mapped for energy."""
     return nestmap.sweep(
-        arrays(rows), spatial_mappings=MAPPINGS, workers=1, store=store, progress=clock
+        arrays(rows),
+        objective="energy",
+        spatial_mappings=MAPPINGS,
+        workers=1,
+        store=store,
+        progress=clock,
     )
 
 
 def check(found: SweepResult, places: list[int], folder: Path) -> None:
     """Explores designs of a sweep by themselves, with equal figures."""
     for place in places:
-        design = found.designs[place]
+        design = found.points[place]
         file = folder / f"{found.space.name}-{place}.yaml"
         file.write_text(found.accelerator_yaml(design), encoding="utf-8")
         alone = nestmap.explore(
-            NETWORK, file, spatial_mappings=MAPPINGS, objective=found.objective, workers=1
+            NETWORK, file, spatial_mappings=MAPPINGS, objective=design.mapped_for, workers=1
         )
         assert (alone.energy, alone.latency) == (design.energy, design.latency)
 
@@ -157,7 +162,8 @@ def shares(profile: cProfile.Profile) -> str:
 def many(designs: int, folder: Path) -> None:
     """Designs at random on all cores: time and memory, and what a thousand would take."""
     before, start = time.process_time(), time.perf_counter()
-    found = nestmap.sweep(large(), strategy="random", designs=designs, spatial_mappings=MAPPINGS)
+    found = nestmap.sweep(large(), strategy="random", objective="energy", designs=designs,
+                         spatial_mappings=MAPPINGS)  # fmt: skip
     wall, cpu = time.perf_counter() - start, time.process_time() - before
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     times = WANTED / designs
@@ -166,7 +172,7 @@ def many(designs: int, folder: Path) -> None:
         f"peak {peak:,.0f} MiB; {WANTED:,} designs: {wall * times / 60:.1f} min, "
         f"{cpu * times / 60:.1f} CPU min"
     )
-    feasible = [n for n, x in enumerate(found.designs) if x.is_feasible]
+    feasible = [n for n, x in enumerate(found.points) if x.is_feasible]
     check(found, feasible[:1], folder)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from math import log
 from pathlib import Path
 from statistics import mean
@@ -22,6 +23,7 @@ from nestmap import SweepResult
 from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.result import DesignResult
 from nestmap.pipeline.sweep.choice.choice import choose_designs
+from nestmap.pipeline.sweep.explore_designs import DesignPoints
 from nestmap.pipeline.sweep.options import Strategy
 from nestmap.pipeline.sweep.space.checked_space import check_space, located_space
 
@@ -127,7 +129,7 @@ def main() -> None:
             space = {"name": "trial", "networks": [str(network)], **trial.changes}
             every = nestmap.sweep(space, spatial_mappings=1)
             shares = [f"{_share(space, every, trial.designs, x):.4f}" for x in STRATEGIES]
-            cells = (trial.name, str(trial.designs), str(len(every.designs)), *shares)
+            cells = (trial.name, str(trial.designs), str(every.summary.designs), *shares)
             print(f"| {' | '.join(cells)} |", flush=True)
 
 
@@ -135,22 +137,23 @@ def _share(
     space: Mapping[str, object], every: SweepResult, designs: int, strategy: Strategy
 ) -> float:
     """The mean hypervolume of a strategy's fronts, as a share of that of all designs."""
-    known = {x.number: x for x in every.designs}
+    known: dict[int, list[DesignResult]] = {}
+    for point in every.points:
+        known.setdefault(point.number, []).append(point)
 
-    def look_up(chosen: Sequence[Design]) -> Iterator[DesignResult]:
-        yield from (known[x.number] for x in chosen)
+    def look_up(chosen: Sequence[Design]) -> Iterator[DesignPoints]:
+        yield from (tuple(known[x.number]) for x in chosen)
 
-    checked, whole = check_space(located_space(space)), _volume(every, every.designs)
+    checked, whole = check_space(located_space(space)), _volume(every, every.points)
     return mean(
-        _volume(every, tuple(choose_designs(checked, strategy, designs, seed).explored(look_up)))
-        / whole
-        for seed in range(SEEDS)
+        _volume(every, tuple(chain.from_iterable(choice.explored(look_up)))) / whole
+        for choice in (choose_designs(checked, strategy, designs, x) for x in range(SEEDS))
     )
 
 
 def _volume(every: SweepResult, designs: Sequence[DesignResult]) -> float:
     """The hypervolume of some designs, from the best figures of all designs to the worst."""
-    costs = _costs(every, every.designs)
+    costs = _costs(every, every.points)
     best = Cost(min(x.energy for x in costs), min(x.latency for x in costs))
     worst = Cost(max(x.energy for x in costs), max(x.latency for x in costs))
     moved = [Cost(x.energy - best.energy, x.latency - best.latency) for x in _costs(every, designs)]

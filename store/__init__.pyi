@@ -16,6 +16,7 @@ from .rows.run_records import RunInfo as RunInfo
 from .rows.run_records import RunRecord as RunRecord
 from .rows.run_records import SearchInfo as SearchInfo
 from .rows.run_records import StreamInfo as StreamInfo
+from .rows.sweeps import DesignRow as DesignRow
 from .rows.sweeps import SweepInfo as SweepInfo
 from .rows.sweeps import SweepRecord as SweepRecord
 from .rows.sweeps import SweepState as SweepState

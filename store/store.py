@@ -245,12 +245,17 @@ class Store:
     def sweep_designs(
         self, sweep: SweepRecord, positions: Sequence[int] | None = None
     ) -> tuple[DesignResult, ...]:
-        """The designs of a sweep at some positions, in this order, or all that are recorded."""
+        """The rows of a sweep at some positions, in this order, or all that are recorded."""
         with self._database.read() as connection:
             if positions is None:
-                every = range(sweep.state.designs)
+                every = range(sweep.state.designs * len(sweep.info.mapped_for))
                 return tuple(read.sweeps.read_designs(connection, sweep, every))
             return tuple(read.sweeps.read_some_designs(connection, sweep, positions))
+
+    def sweep_design(self, sweep: SweepRecord, number: int) -> tuple[DesignResult, ...]:
+        """The rows of the design with a number; none if the sweep has no such design."""
+        with self._database.read() as connection:
+            return tuple(read.sweeps.read_design(connection, sweep, number))
 
     def query(
         self,

@@ -23,7 +23,7 @@ DERIVED: Final = ("area", "units", "memories")
 """What constraints may name besides parameters: quantities of the accelerator of a design."""
 
 COLUMNS: Final = (
-    *("design", "energy", "latency", "edp", "area", "gap"),
+    *("design", "mapped_for", "energy", "latency", "edp", "area", "gap"),
     *("on_front", "reason", "networks"),
 )
 """The columns of results besides the parameters and expressions that are objectives."""

@@ -16,6 +16,7 @@ from nestmap.model.design_space.objective import (
 )
 from nestmap.model.design_space.part_values import SpaceError, number_of
 from nestmap.model.design_space.space import Aggregate
+from nestmap.model.evaluation.cme import Objective
 from nestmap.model.units import Area, Count, CyclesShare, PicoJoules
 
 
@@ -46,9 +47,10 @@ class NetworkFigures(Frozen, frozen=True):
 
 
 class DesignResult(Frozen, frozen=True):
-    """A design: its parameters, its area, and what each network costs on it.
+    """A design, mapped for an objective: its parameters, its area, what each network costs on it.
 
-    ``number`` is its place among all combinations of values of the space. A design without figures
+    ``number`` is its place among all combinations of values of the space; ``mapped_for`` is what
+    the mapping of each layer, or the schedule of each network, minimizes. A design without figures
     has a ``reason``: its description is refused, a layer has no mapping, or an objective has no
     value. ``accelerator`` is the content hash of its accelerator; a refused design has neither it
     nor an area. ``aggregate`` is that of the space: whether energy, latency and energy-delay
@@ -59,6 +61,7 @@ class DesignResult(Frozen, frozen=True):
     aggregate: Aggregate
     number: Count
     parameters: tuple[tuple[str, Value], ...]
+    mapped_for: Objective
     accelerator: str | None = None
     area: Area | None = None
     networks: tuple[NetworkFigures, ...] = ()

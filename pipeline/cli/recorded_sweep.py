@@ -26,7 +26,7 @@ def show_sweep(name: str, number: int | None, path: Path) -> None:
     try:
         design = found.design(number)
     except KeyError:
-        expected = f"the number of one of its {len(found.designs):,} designs"
+        expected = f"the number of one of its {found.summary.designs:,} designs"
         raise InputError(
             f"--design {number}", f"no such design in the sweep {found.space.name}", expected
         ) from None

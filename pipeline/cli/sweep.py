@@ -31,6 +31,7 @@ from nestmap.pipeline.multicore.plan import StreamPlan
 from nestmap.pipeline.render.text.query_result_file import Layout, layout_of, write_answer
 from nestmap.pipeline.sweep.api import resume_sweep
 from nestmap.pipeline.sweep.choice.choice import choose_designs
+from nestmap.pipeline.sweep.explore_designs import DesignPoints
 from nestmap.pipeline.sweep.methods.sweep_method import default_stream_plan, sweep_method
 from nestmap.pipeline.sweep.options import Strategy
 from nestmap.pipeline.sweep.record.question import SweepJob, sweep_info
@@ -48,7 +49,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, final
 
 from nestmap.costmodel.evaluate_rows import is_compiled_before
-from nestmap.model.design_space.result import DesignResult
 from nestmap.pipeline.cli.progress_line import ProgressLine
 from nestmap.pipeline.cli.work_clock import WorkClock
 from nestmap.pipeline.format.numbers import count
@@ -98,8 +98,8 @@ class SweepBar:
             self._clock.begin_compiling()
             self._line.say_compiling()
 
-    def explored(self, design: DesignResult, front: int) -> None:
-        """A design is explored; this many are on the front now."""
+    def explored(self, points: DesignPoints, front: int) -> None:
+        """A design is explored; this many points are on the front now."""
         self._done += 1
         if self._clock.is_compiling:  # within the first design, which says nothing about the rate
             self._clock.end_compiling()
@@ -248,10 +248,11 @@ def _write(
         print_note(f"Written to {files.output}.")
     if files.save_front is not None:
         files.save_front.mkdir(exist_ok=True)
-        for design in found.front:
-            path = Path(files.save_front) / f"{design.number}.yaml"
+        designs = {x.number: x for x in found.front}
+        for number, design in designs.items():
+            path = Path(files.save_front) / f"{number}.yaml"
             write_text(path, found.accelerator_yaml(design))
-        print_note(f"Written to {files.save_front}: {len(found.front)} accelerators.")
+        print_note(f"Written to {files.save_front}: {len(designs)} accelerators.")
     if files.plot is not None and found.front:
         from nestmap.pipeline.cli.plot import plot_sweep  # noqa: PLC0415 (slow to import)
 

@@ -105,8 +105,8 @@ class DesignSearchOptions(DesignOptions, total=False):
         ObjectiveName | Objective | None,
         Option(
             help="Objective to minimize for each layer, or for the schedule of each network on "
-            "several cores. Default: the first objective of the space other than area (EDP if it "
-            "combines energy and latency), otherwise energy."
+            "several cores. Default: each that the objectives of the space need, in turn, and "
+            "EDP where both energy and latency count."
         ),
     ]
     workers: Annotated[

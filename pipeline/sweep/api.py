@@ -61,8 +61,9 @@ def sweep(  # noqa: PLR0913 (the single entry point; all but the space have defa
         progress: receives progress updates.
         options: override the plan; see :class:`~nestmap.pipeline.explore.options.SearchOptions`.
             ``objective`` is what the mapping of each layer, or the schedule of each network,
-            minimizes; by default that of the plan, otherwise the first objective of the space other
-            than area (EDP if it combines energy and latency), otherwise energy. With several cores
+            minimizes; by default that of the plan, otherwise what each objective of the space needs
+            in turn, and the energy-delay product where both energy and latency count: each gives a
+            point. With several cores
             the other options are for the mappings on a core. ``workers`` are designs that are
             explored at a time. ``on="local:N"`` explores designs in N processes instead of
             threads; a script that asks for it has its code under ``if __name__ == "__main__":``,

@@ -8,5 +8,8 @@ from typing import TypeAlias
 from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.result import DesignResult
 
-ExploreDesigns: TypeAlias = Callable[[Sequence[Design]], Iterator[DesignResult]]
+DesignPoints: TypeAlias = tuple[DesignResult, ...]
+"""A design, mapped for each objective of its sweep that mappings decide, in their order."""
+
+ExploreDesigns: TypeAlias = Callable[[Sequence[Design]], Iterator[DesignPoints]]
 """Explores designs; the results are in their order."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, final
 
 from nestmap.model import InputError, Recording
-from nestmap.model.design_space.result import DesignResult
 from nestmap.model.design_space.space import DesignSpace
 from nestmap.pipeline.explore.choices import member_by_name
-from nestmap.pipeline.sweep.explore_designs import ExploreDesigns
+from nestmap.pipeline.sweep.explore_designs import DesignPoints, ExploreDesigns
 from nestmap.pipeline.sweep.options import RecordedRuns, RunsName
 from nestmap.pipeline.sweep.record.question import SweepJob, sweep_info
 from nestmap.pipeline.sweep.result.front import Front, figures_of
@@ -31,8 +31,8 @@ class SweepProgress(Protocol):
     def start(self, designs: int) -> None:
         """The sweep of so many designs begins."""
 
-    def explored(self, design: DesignResult, front: int) -> None:
-        """A design is explored; this many are on the front now."""
+    def explored(self, points: DesignPoints, front: int) -> None:
+        """A design is explored; this many points are on the front now."""
 
 
 @final
@@ -90,13 +90,13 @@ def run_sweep(
         return sweep_result(job, observed(job.choice.explored(explore), job.choice.most))
 
 
-def sweep_result(job: SweepJob, designs: Iterator[DesignResult]) -> SweepResult:
+def sweep_result(job: SweepJob, designs: Iterator[DesignPoints]) -> SweepResult:
     """The result of a job with these designs."""
     return SweepResult(
         space=job.method.checked.settings.space,
         base=job.method.checked.settings.base,
-        objective=job.method.objective,
-        designs=tuple(designs),
+        mapped_for=job.method.mapped_for,
+        points=tuple(chain.from_iterable(designs)),
         rejected=job.choice.rejected,
         static_energy=job.method.static_energy,
     )
@@ -119,9 +119,9 @@ def _recorded(job: SweepJob, execution: Execution, observed: _Observed) -> Sweep
             rows = job.choice.explored(recorder.recording(explore))
             found = sweep_result(job, observed(rows, job.choice.most))
             recorder.finish(job.choice.rejected)
-        wanted = found.designs if runs is RecordedRuns.ALL else found.front
+        wanted = found.points if runs is RecordedRuns.ALL else found.front
         if runs is not RecordedRuns.NONE:
-            record_missing_runs(wanted, job, info.key, store, recording)
+            record_missing_runs(wanted, job, info.key, store, execution.recording)
     return found
 
 
@@ -151,14 +151,15 @@ class _Observed:
     space: DesignSpace
     progress: SweepProgress | None
 
-    def __call__(self, rows: Iterator[DesignResult], most: int) -> Iterator[DesignResult]:
+    def __call__(self, designs: Iterator[DesignPoints], most: int) -> Iterator[DesignPoints]:
         """The same designs, each told when it is explored."""
         if self.progress is None:
-            yield from rows
+            yield from designs
             return
         self.progress.start(most)
         front = Front()
-        for place, row in enumerate(rows):
-            front.add(figures_of(row, self.space.objectives), place)
-            self.progress.explored(row, len(front))
-            yield row
+        for points in designs:
+            for point in points:
+                front.add(figures_of(point, self.space.objectives), 0)
+            self.progress.explored(points, len(front))
+            yield points

@@ -205,11 +205,12 @@ _RULES = (
     """,
     # sweeps
     """
-    SELECT 'sweep ' || hash || ': found ' || count(position) || ' designs, positions '
-      || coalesce(min(position) || ' to ' || max(position), 'none') || '; expected all ' || designs
-    FROM sweeps LEFT JOIN sweep_designs ON sweep = hash GROUP BY hash, designs
-    HAVING count(DISTINCT position) <> designs OR count(position) <> designs
-      OR min(position) <> 0 OR max(position) <> designs - 1
+    SELECT 'sweep ' || hash || ': found ' || count(position) || ' rows, positions '
+      || coalesce(min(position) || ' to ' || max(position), 'none') || '; expected all ' || expected
+    FROM (SELECT hash, designs * len(mapped_for) AS expected FROM sweeps)
+    LEFT JOIN sweep_designs ON sweep = hash GROUP BY hash, expected
+    HAVING count(DISTINCT position) <> expected OR count(position) <> expected
+      OR min(position) <> 0 OR max(position) <> expected - 1
     ORDER BY hash
     """,
     """

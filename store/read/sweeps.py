@@ -13,6 +13,7 @@ import duckdb
 from nestmap.model.design_space.expression_syntax import Value
 from nestmap.model.design_space.result import DesignResult, NetworkFigures
 from nestmap.model.design_space.space import Aggregate
+from nestmap.model.evaluation.cme import Objective
 from nestmap.store.read.sweep_lookup import find_sweep_key
 from nestmap.store.rows.sweeps import SweepInfo, SweepRecord, SweepState
 
@@ -21,19 +22,23 @@ KnownFigures: TypeAlias = dict[str, dict[int, NetworkFigures]]
 
 _SWEEPS: Final = """
 SELECT
-  hash AS key, name, started, command, version, objective, objectives, aggregate, methods,
+  hash AS key, name, started, command, version, mapped_for, objectives, aggregate, methods,
   question::VARCHAR AS question, most, designs, rejected, front
 FROM sweeps
 WHERE $key = '' OR hash = $key
 ORDER BY started DESC, hash DESC
 """
 _COLUMNS: Final = """
-design.number, design.parameters::VARCHAR AS parameters, design.accelerator, design.area,
-design.reason, design.networks
+design.number, design.parameters::VARCHAR AS parameters, design.mapped_for, design.accelerator,
+design.area, design.reason, design.networks
 """
 _DESIGNS: Final = f"""
 SELECT {_COLUMNS} FROM sweep_designs AS design
 WHERE sweep = $sweep AND position BETWEEN $first AND $last ORDER BY position
+"""
+_DESIGN: Final = f"""
+SELECT {_COLUMNS} FROM sweep_designs AS design
+WHERE sweep = $sweep AND number = $number ORDER BY position
 """
 _SOME: Final = f"""
 SELECT {_COLUMNS}
@@ -48,18 +53,22 @@ ORDER BY asked.place
 _KNOWN: Final = """
 SELECT
   design.accelerator, asked.place,
-  first(
-    design.networks[list_position(sweep.methods, asked.method)]
-    ORDER BY sweep.hash, design.position
-  ) AS figures
-FROM sweep_designs AS design
-JOIN sweeps AS sweep ON sweep.hash = design.sweep
+  first(design.networks[sweep.network] ORDER BY sweep.hash, design.position) AS figures
+FROM (
+  SELECT
+    hash, unnest(methods) AS method,
+    (generate_subscripts(methods, 1) - 1) // (len(methods) // len(mapped_for)) AS mapped,
+    (generate_subscripts(methods, 1) - 1) % (len(methods) // len(mapped_for)) + 1 AS network,
+    len(mapped_for) AS rows
+  FROM sweeps
+) AS sweep
+JOIN sweep_designs AS design
+  ON design.sweep = sweep.hash AND design.position % sweep.rows = sweep.mapped
 JOIN (
   SELECT
     unnest($methods::VARCHAR[]) AS method, generate_subscripts($methods::VARCHAR[], 1) - 1 AS place
-) AS asked ON list_contains(sweep.methods, asked.method)
-WHERE len(design.networks) > 0
-  AND design.networks[list_position(sweep.methods, asked.method)].cut IS NOT TRUE
+) AS asked ON asked.method = sweep.method
+WHERE len(design.networks) > 0 AND design.networks[sweep.network].cut IS NOT TRUE
   AND design.accelerator IN (SELECT unnest($accelerators::VARCHAR[]))
 GROUP BY design.accelerator, asked.place
 """
@@ -87,8 +96,8 @@ class _Figures(TypedDict):
     cut: bool | None
 
 
-_Design = tuple[Decimal, str, str | None, float | None, str | None, list[_Figures]]
-"""A design: number, parameters, accelerator, area, reason and figures of the networks."""
+_Design = tuple[Decimal, str, str, str | None, float | None, str | None, list[_Figures]]
+"""A row: number, parameters, mapped for, accelerator, area, reason, figures of the networks."""
 
 
 def read_sweeps(connection: duckdb.DuckDBPyConnection, key: str = "") -> tuple[SweepRecord, ...]:
@@ -124,7 +133,7 @@ def read_state(connection: duckdb.DuckDBPyConnection, key: str) -> SweepRecord |
 def read_designs(
     connection: duckdb.DuckDBPyConnection, sweep: SweepRecord, positions: range
 ) -> Iterator[DesignResult]:
-    """The designs of a sweep at these positions, in order."""
+    """The rows of a sweep at these positions, in order."""
     asked = {"sweep": sweep.info.key, "first": positions.start, "last": positions.stop - 1}
     yield from _designs(connection.execute(_DESIGNS, asked), sweep)
 
@@ -132,9 +141,17 @@ def read_designs(
 def read_some_designs(
     connection: duckdb.DuckDBPyConnection, sweep: SweepRecord, positions: Sequence[int]
 ) -> Iterator[DesignResult]:
-    """The designs of a sweep at these positions, in the order of the positions."""
+    """The rows of a sweep at these positions, in the order of the positions."""
     asked = {"sweep": sweep.info.key, "positions": list(positions)}
     yield from _designs(connection.execute(_SOME, asked), sweep)
+
+
+def read_design(
+    connection: duckdb.DuckDBPyConnection, sweep: SweepRecord, number: int
+) -> Iterator[DesignResult]:
+    """The rows of the design with a number, in order."""
+    asked = {"sweep": sweep.info.key, "number": number}
+    yield from _designs(connection.execute(_DESIGN, asked), sweep)
 
 
 def read_known_figures(
@@ -168,12 +185,13 @@ def _designs(cursor: duckdb.DuckDBPyConnection, sweep: SweepRecord) -> Iterator[
 
 
 def _design(aggregate: Aggregate, row: _Design) -> DesignResult:
-    number, parameters, accelerator, area, reason, networks = row
+    number, parameters, mapped_for, accelerator, area, reason, networks = row
     values = cast("dict[str, Value]", json.loads(parameters))
     return DesignResult(
         aggregate=aggregate,
         number=int(number),
         parameters=tuple(values.items()),
+        mapped_for=Objective(mapped_for),
         accelerator=accelerator,
         area=area,
         networks=tuple(map(_network, networks)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from time import monotonic
 from typing import Final, final
 
@@ -44,7 +45,7 @@ class RecordedSweep:
     def __init__(self, database: Database, info: SweepInfo) -> None:
         self._database = database
         self.info = info
-        self._designs: list[DesignRow] = []
+        self._designs: list[tuple[DesignRow, ...]] = []
         self._committed_at = monotonic()
         with database.read() as connection:
             with transaction(connection):
@@ -58,8 +59,8 @@ class RecordedSweep:
             self._write(SweepState())
 
     @property
-    def position(self) -> int:
-        """The position of the next design that is added."""
+    def designs_added(self) -> int:
+        """The number of designs that the store has or was given."""
         return self.recorded + len(self._designs)
 
     @property
@@ -67,15 +68,18 @@ class RecordedSweep:
         """Whether designs have waited long enough for a commit."""
         return bool(self._designs) and monotonic() - self._committed_at > SECONDS_OF_WORK
 
-    def designs(self, positions: range) -> tuple[DesignResult, ...]:
-        """Designs that the store has.
+    def designs(self, places: range) -> list[tuple[DesignResult, ...]]:
+        """The rows of each of these designs, given their places in the order of designs.
 
         Raises:
             StoreError: if they cannot be read.
         """
         record = SweepRecord(info=self.info, started=self._started, state=SweepState())
         with self._database.read() as connection:
-            return tuple(read_designs(connection, record, positions))
+            each = len(self.info.mapped_for)
+            positions = range(places.start * each, places.stop * each)
+            rows = tuple(read_designs(connection, record, positions))
+        return [rows[n : n + each] for n in range(0, len(rows), each)]
 
     def known_figures(self, accelerators: Sequence[str]) -> KnownFigures:
         """What other sweeps have found on accelerators, given their content hashes.
@@ -91,28 +95,22 @@ class RecordedSweep:
         """Whether other sweeps have explored a network in the same way."""
         return self._is_sharing
 
-    def add(self, design: DesignResult, objective_values: tuple[float, ...] | None = None) -> None:
-        """Takes the next design in; a commit writes it.
-
-        Args:
-            design: the design.
-            objective_values: those of the sweep's objectives, in their order; none if it is
-                infeasible.
-        """
-        self._designs.append(DesignRow(design, objective_values))
+    def add(self, rows: tuple[DesignRow, ...]) -> None:
+        """Takes the next design in, mapped for each objective in turn; a commit writes it."""
+        self._designs.append(rows)
 
     def commit(self, front: Sequence[int], rejected: int | None = None) -> None:
         """Writes the designs that were added, and how far the sweep is.
 
         Args:
-            front: the positions of the designs on the front.
+            front: the positions of the rows on the front.
             rejected: the number of designs that do not meet the constraints, once it is complete.
 
         Raises:
             StoreError: if that cannot be written.
         """
         if self._designs or rejected is not None:
-            state = SweepState(designs=self.position, front=tuple(front), rejected=rejected)
+            state = SweepState(designs=self.designs_added, front=tuple(front), rejected=rejected)
             self._write(state)
 
     def _write(self, state: SweepState) -> None:
@@ -121,9 +119,10 @@ class RecordedSweep:
             with transaction(connection):
                 known = read_state(connection, self.info.key)
                 there = 0 if known is None else known.state.designs
-                new = self._designs[max(there - self.recorded, 0) :]
+                new = list(chain(*self._designs[max(there - self.recorded, 0) :]))
                 if new:
-                    write_designs(connection, self.info.key, max(there, self.recorded), new)
+                    first = max(there, self.recorded) * len(self.info.mapped_for)
+                    write_designs(connection, self.info.key, first, new)
                 if known is None or _is_further(state, known.state):
                     write_sweep(connection, self.info, self._started, state)
             self.recorded, self._designs = state.designs, []

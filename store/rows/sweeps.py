@@ -23,15 +23,16 @@ class SweepInfo(Frozen, frozen=True):
 
     ``key`` is the content hash of everything that determines its designs and their figures, and
     ``methods`` those of what determines the figures of each network on an accelerator; ``question``
-    is what the sweep asks, as JSON. ``objective`` is that of the mapping of each layer,
-    ``objectives`` are the names of those of the front. At most ``most`` designs are explored.
+    is what the sweep asks, as JSON. Each design is mapped for each of ``mapped_for`` in turn, and
+    has a row for each; ``objectives`` are the names of those of the front. At most ``most`` designs
+    are explored.
     """
 
     key: str
     name: str
     command: str
     version: str
-    objective: Objective
+    mapped_for: tuple[Objective, ...]
     objectives: tuple[str, ...]
     aggregate: Aggregate
     methods: tuple[str, ...]
@@ -40,7 +41,7 @@ class SweepInfo(Frozen, frozen=True):
 
 
 class SweepState(Frozen, frozen=True):
-    """How far a sweep is: its designs, and the positions of those on the front.
+    """How far a sweep is: its designs, and the positions of the rows on the front.
 
     ``rejected`` counts the designs that were tried and do not meet the constraints; ``None`` until
     the sweep is complete.
@@ -57,7 +58,7 @@ class SweepState(Frozen, frozen=True):
 
 
 class DesignRow(NamedTuple):
-    """A design and the values of the objectives, which an infeasible one has not."""
+    """A mapped design and the values of the objectives, which an infeasible one has not."""
 
     result: DesignResult
     objective_values: tuple[float, ...] | None
@@ -93,7 +94,7 @@ def write_sweep(
         "started": started,
         "command": info.command,
         "version": info.version,
-        "objective": info.objective.value,
+        "mapped_for": [x.value for x in info.mapped_for],
         "objectives": list(info.objectives),
         "aggregate": info.aggregate.value,
         "methods": list(info.methods),
@@ -115,18 +116,19 @@ def forget_cut_designs(connection: duckdb.DuckDBPyConnection, key: str) -> None:
     connection.execute(_FORGET_STATE, {"sweep": key})
 
 
-_FIRST_CUT = """(
-  SELECT min(position) FROM sweep_designs
-  WHERE sweep = $sweep AND len(list_filter(networks, lambda x: x.cut)) > 0
-)"""
 _FORGET_STATE = """
-UPDATE sweeps SET rejected = NULL, front = list_filter(front, lambda x: x < kept.designs),
-  designs = kept.designs
-FROM (SELECT count(*) AS designs FROM sweep_designs WHERE sweep = $sweep) AS kept
-WHERE hash = $sweep AND sweeps.designs > kept.designs
+UPDATE sweeps SET rejected = NULL, front = list_filter(front, lambda x: x < kept.rows),
+  designs = kept.rows // len(mapped_for)
+FROM (SELECT count(*) AS rows FROM sweep_designs WHERE sweep = $sweep) AS kept
+WHERE hash = $sweep AND designs * len(mapped_for) > kept.rows
 """
-_FORGET_DESIGNS = f"""
-DELETE FROM sweep_designs WHERE sweep = $sweep AND position >= {_FIRST_CUT}
+_FORGET_DESIGNS = """
+DELETE FROM sweep_designs
+WHERE sweep = $sweep AND position >= (
+  SELECT min(design.position - design.position % len(asked.mapped_for))
+  FROM sweep_designs AS design JOIN sweeps AS asked ON asked.hash = design.sweep
+  WHERE asked.hash = $sweep AND len(list_filter(design.networks, lambda x: x.cut)) > 0
+)
 """
 
 
@@ -138,7 +140,7 @@ def utc_now() -> datetime:
 def write_designs(
     connection: duckdb.DuckDBPyConnection, key: str, first: int, rows: Sequence[DesignRow]
 ) -> None:
-    """Writes the designs of a sweep from the position ``first`` on."""
+    """Writes rows of a sweep from the position ``first`` on."""
     connection.register("incoming", _table(key, first, rows))
     connection.execute("INSERT INTO sweep_designs BY NAME FROM incoming")
     connection.unregister("incoming")
@@ -154,6 +156,7 @@ def _table(key: str, first: int, rows: Sequence[DesignRow]) -> pa.Table:
             "position": pa.array(range(first, first + len(designs)), pa.int64()),
             "number": pa.array([x.number for x in designs], pa.decimal128(38)),
             "parameters": pa.array([json.dumps(dict(x.parameters)) for x in designs], pa.string()),
+            "mapped_for": pa.array([x.mapped_for.value for x in designs], pa.string()),
             "accelerator": pa.array([x.accelerator for x in designs], pa.string()),
             "area": pa.array([x.area for x in designs], figures),
             "energy": pa.array([x.energy for x in designs], figures),

@@ -11,8 +11,8 @@ from nestmap.model import StoreError
 from nestmap.store.connection.connect import query_number, transaction
 from nestmap.store.schema.tables import EVALUATION_ROWS, SMALL_TABLES, VERSION_TABLE
 
-SCHEMA: Final = 1
-"""The version of ``schema.sql``. A later one migrates stores of this one."""
+SCHEMA: Final = 2
+"""The version of ``schema.sql``; the first release is to migrate stores of its version on."""
 
 # by its full name: a macro of the file may have the short one
 _TABLES = """
@@ -20,6 +20,8 @@ SELECT table_name FROM system.main.duckdb_tables()
 WHERE database_name = current_database() AND schema_name = 'main' AND NOT internal
 """
 _CREATED = f"INSERT INTO {VERSION_TABLE} SELECT ?, now() AT TIME ZONE 'UTC'"
+_OLDER: Final = "an older, unreleased nestmap wrote it: name another file and explore again"
+_NEWER: Final = "a newer nestmap wrote it, upgrade nestmap or name another file"
 _UNRELEASED: Final = "schema_version"
 """The table with the schema of stores that were written before the first version."""
 
@@ -78,11 +80,10 @@ def schema_version(connection: duckdb.DuckDBPyConnection, store: str) -> int:
         version = query_number(connection, f"SELECT coalesce(max(version), 0) FROM {VERSION_TABLE}")
         if version == SCHEMA:
             return version
-        advice = "a newer nestmap wrote it, upgrade nestmap or name another file"
+        advice = _OLDER if version < SCHEMA else _NEWER
         raise _other_schema(store, str(version), advice)
     if _UNRELEASED in tables:
-        advice = "an older, unreleased nestmap wrote it: name another file and explore again"
-        raise _other_schema(store, "from before version 1", advice)
+        raise _other_schema(store, "from before version 1", _OLDER)
     if tables:
         raise StoreError(
             f"store {store}: found a DuckDB file with tables that are not nestmap's; expected "

@@ -939,7 +939,7 @@ CREATE TABLE sweeps (
   started TIMESTAMP NOT NULL,
   command VARCHAR NOT NULL,
   version VARCHAR NOT NULL,
-  objective VARCHAR NOT NULL,
+  mapped_for VARCHAR[] NOT NULL,
   objectives VARCHAR[] NOT NULL,
   aggregate VARCHAR NOT NULL,
   methods VARCHAR[] NOT NULL,
@@ -955,21 +955,22 @@ COMMENT ON COLUMN sweeps.name IS 'Name of the design space';
 COMMENT ON COLUMN sweeps.started IS 'When it was started first (UTC)';
 COMMENT ON COLUMN sweeps.command IS 'Command line or call';
 COMMENT ON COLUMN sweeps.version IS 'Version of nestmap';
-COMMENT ON COLUMN sweeps.objective IS 'What the mapping of each layer makes small';
+COMMENT ON COLUMN sweeps.mapped_for IS 'What each design is mapped for in turn: energy, latency, edp';
 COMMENT ON COLUMN sweeps.objectives IS 'What the front of designs makes small: energy, latency, edp, area, or an expression by its name or text';
 COMMENT ON COLUMN sweeps.aggregate IS 'Whether the figures of a design are those of all networks (sum) or of one (worst)';
-COMMENT ON COLUMN sweeps.methods IS 'Of each network: content hash of network, constraints, options and versions. With equal accelerators, equal figures';
+COMMENT ON COLUMN sweeps.methods IS 'Of each network, for each of mapped_for in turn: content hash of network, constraints, options and versions. With equal accelerators, equal figures';
 COMMENT ON COLUMN sweeps.question IS 'Space, networks and options, from which the sweep goes on';
 COMMENT ON COLUMN sweeps.most IS 'Number of designs to explore, at most';
 COMMENT ON COLUMN sweeps.designs IS 'Number of designs explored';
 COMMENT ON COLUMN sweeps.rejected IS 'Number of designs tried that do not meet the constraints; NULL: the sweep is not complete';
-COMMENT ON COLUMN sweeps.front IS 'Positions of the designs that no other one dominates, by ascending objectives';
+COMMENT ON COLUMN sweeps.front IS 'Positions of the mapped designs that no other one dominates, by ascending objectives';
 
 CREATE TABLE sweep_designs (
   sweep VARCHAR NOT NULL,
   position BIGINT NOT NULL,
   number DECIMAL(38, 0) NOT NULL,
   parameters JSON NOT NULL,
+  mapped_for VARCHAR NOT NULL,
   accelerator VARCHAR,
   area DOUBLE,
   energy DOUBLE,
@@ -979,11 +980,12 @@ CREATE TABLE sweep_designs (
   networks STRUCT(network VARCHAR, weight DOUBLE, energy DOUBLE, latency DOUBLE, gap DOUBLE, cut BOOLEAN)[] NOT NULL,
   objective_values DOUBLE[]
 );
-COMMENT ON TABLE sweep_designs IS 'The designs that sweeps have explored';
+COMMENT ON TABLE sweep_designs IS 'The designs that sweeps have explored: a row for each design and what it is mapped for';
 COMMENT ON COLUMN sweep_designs.sweep IS 'sweeps.hash';
 COMMENT ON COLUMN sweep_designs.position IS 'Position in the sweep, from 0';
 COMMENT ON COLUMN sweep_designs.number IS 'Number of the design in its space';
 COMMENT ON COLUMN sweep_designs.parameters IS 'Values of the parameters by name';
+COMMENT ON COLUMN sweep_designs.mapped_for IS 'What the mapping of each layer, or the schedule of each network, makes small: energy, latency, edp';
 COMMENT ON COLUMN sweep_designs.accelerator IS 'Content hash of the accelerator; NULL: its description is refused';
 COMMENT ON COLUMN sweep_designs.area IS 'Area, in the unit of the description; NULL: the description is refused';
 COMMENT ON COLUMN sweep_designs.energy IS 'Energy (pJ) of the networks: sum, or the worst; NULL: infeasible';
@@ -1983,8 +1985,8 @@ COMMENT ON MACRO TABLE overloaded_ports IS 'Which ports are busy for longer than
 
 CREATE MACRO sweep_front(sweep) AS TABLE
 SELECT
-  design.number AS design, design.parameters, design.energy, design.latency, design.edp,
-  design.area, design.objective_values, design.networks
+  design.number AS design, design.parameters, design.mapped_for, design.energy, design.latency,
+  design.edp, design.area, design.objective_values, design.networks
 FROM (
   SELECT
     asked.hash, unnest(asked.front) AS position, generate_subscripts(asked.front, 1) AS place
@@ -1992,7 +1994,7 @@ FROM (
 ) AS best
 JOIN sweep_designs AS design ON design.sweep = best.hash AND design.position = best.position
 ORDER BY best.place;
-COMMENT ON MACRO TABLE sweep_front IS 'The designs of a sweep that no other one dominates: energy (pJ), latency (cycles), EDP (pJ x cycles), area, and the values of its objectives in their order';
+COMMENT ON MACRO TABLE sweep_front IS 'The mapped designs of a sweep that no other one dominates: energy (pJ), latency (cycles), EDP (pJ x cycles), area, and the values of its objectives in their order';
 
 CREATE MACRO sweep_best(sweep) AS TABLE
 WITH asked AS (
@@ -2013,7 +2015,7 @@ least AS (
 )
 SELECT
   asked.objectives[least.place] AS objective, least.cost AS value, design.number AS design,
-  design.parameters, design.energy, design.latency, design.edp, design.area
+  design.parameters, design.mapped_for, design.energy, design.latency, design.edp, design.area
 FROM asked
 CROSS JOIN least
 JOIN sweep_designs AS design ON design.sweep = asked.hash AND design.position = least.position
@@ -2027,7 +2029,7 @@ entered AS (
   SELECT
     unnest(map_entries(design.parameters::MAP(VARCHAR, VARCHAR))) AS entry,
     generate_subscripts(json_keys(design.parameters), 1) AS place,
-    design.position, design.reason, design.energy, design.latency, design.edp, design.area,
+    design.position, design.number, design.reason, design.energy, design.latency, design.edp, design.area,
     design.objective_values
   FROM sweep_designs AS design JOIN asked ON design.sweep = asked.hash
 ),
@@ -2046,9 +2048,9 @@ least AS (
 SELECT
   entered.entry.key AS parameter,
   entered.entry.value AS value,
-  count(*) AS designs,
-  count(*) FILTER (entered.reason IS NULL) AS feasible,
-  count(best.position) AS on_front,
+  count(DISTINCT entered.number) AS designs,
+  count(DISTINCT entered.number) FILTER (entered.reason IS NULL) AS feasible,
+  count(DISTINCT entered.number) FILTER (best.position IS NOT NULL) AS on_front,
   min(entered.energy) AS least_energy,
   min(entered.latency) AS least_latency,
   min(entered.edp) AS least_edp,

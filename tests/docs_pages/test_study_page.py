@@ -79,8 +79,8 @@ def test_its_commands_run_at_small_size(tmp_path: Path, monkeypatch: pytest.Monk
     least = cast("list[float]", vars(module)["least"])
     robust = cast(SweepResult, vars(module)["found"])
     losses = [max(x / y for x, y in zip(row, least, strict=True)) for row in products]
-    assert len(losses) == len(robust.designs) > 20
-    for design, loss in zip(robust.designs, losses, strict=True):
+    assert len(losses) == len(robust.points) > 20
+    for design, loss in zip(robust.points, losses, strict=True):
         assert design.edp == pytest.approx(loss, rel=1e-12)
     assert robust.best("edp").edp == pytest.approx(min(losses), rel=1e-12)
     figures = {x.name for x in Path("figures").iterdir()}
@@ -126,6 +126,6 @@ def test_its_figures_are_found_again(full: dict[str, object]) -> None:
             "networks": networks[2:],
             "parameters": {name: [x] for name, x in zip(names, values, strict=True)},
         }
-        found = nestmap.sweep(alone, spatial_mappings=3, objective="edp").designs[0]
+        found = nestmap.sweep(alone, spatial_mappings=3, objective="edp").points[0]
         products[number] = found.edp or 0.0
     assert products[other] / products[best] == pytest.approx(shown[other], abs=0.0005)

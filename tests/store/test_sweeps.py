@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nestmap.model import StoreError
+from nestmap.model import Objective, StoreError
 from nestmap.model.base import copy_with
 from nestmap.model.design_space.result import DesignResult, NetworkFigures
-from nestmap.store import Parameter, RecordedSweep, Store, SweepState
+from nestmap.store import DesignRow, Parameter, RecordedSweep, Store, SweepState
 from nestmap.store.maintenance.check import check_store
 from nestmap.store.maintenance.merge import merge_stores
 from nestmap.store.maintenance.prune import PruneSelection, prune
@@ -85,7 +85,7 @@ def test_each_design_is_recorded_once_however_the_sweep_is_cut(cuts: list[int], 
         for start, end in pairwise([0, *sorted(cuts), len(DESIGNS)]):
             sweep = store.start_sweep(INFO)
             assert sweep.recorded == start
-            assert sweep.designs(range(start)) == DESIGNS[:start]
+            assert sweep.designs(range(start)) == [(x,) for x in DESIGNS[:start]]
             for one in DESIGNS[start:end]:
                 add_design(sweep, one)
             sweep.commit((0,))
@@ -114,6 +114,55 @@ def test_figures_are_shared_with_sweeps_of_other_networks(path: Path) -> None:
         assert not store.start_sweep(none).is_sharing
 
 
+def both(number: int, gap: float | None = None) -> tuple[DesignResult, DesignResult]:
+    """A design that is mapped for energy, then for the energy-delay product."""
+    edp = design(number, 6.0 + number, gap=gap, mapped_for=Objective.EDP)
+    return design(number, 5.0 + number, gap=gap), edp
+
+
+def test_a_design_has_a_row_for_each_objective_it_is_mapped_for(path: Path) -> None:
+    asked: dict[str, object] = {
+        "key": "f" * 32,
+        "mapped_for": (Objective.ENERGY, Objective.EDP),
+        "methods": ("a", "b", "c", "second"),
+    }
+    info = copy_with(INFO, asked)
+    with Store.open(path) as store:
+        sweep = store.start_sweep(info)
+        for number in range(3):
+            add_design(sweep, *both(number))
+        sweep.commit((0,), rejected=0)
+        (found,) = (x for x in store.sweeps() if x.info.key == info.key)
+        assert found.info == info
+        assert found.state.designs == 3
+        assert store.sweep_designs(found) == (*both(0), *both(1), *both(2))
+        assert store.sweep_designs(found, (4, 1)) == (both(2)[0], both(0)[1])
+        assert store.sweep_design(found, 1) == both(1)
+        assert store.sweep_design(found, 9) == ()
+        assert store.start_sweep(info).designs(range(1, 3)) == [both(1), both(2)]
+    assert check_store(path).is_sound
+    with Store.open(path) as store:
+        other = store.start_sweep(copy_with(INFO, {"key": "e" * 32, "methods": ("d", "c")}))
+        known = other.known_figures(["machine 2"])
+        assert known == {"machine 2": {1: both(2)[1].networks[0]}}
+
+
+def test_a_design_that_was_cut_short_is_forgotten_with_all_its_rows(path: Path) -> None:
+    info = copy_with(INFO, {"key": "f" * 32, "mapped_for": (Objective.ENERGY, Objective.EDP)})
+    energy, edp = both(1)
+    cut = copy_with(edp, {"networks": (copy_with(edp.networks[0], {"cut": True}),)})
+    with Store.open(path) as store:
+        sweep = store.start_sweep(info)
+        add_design(sweep, *both(0))
+        add_design(sweep, energy, cut)
+        add_design(sweep, *both(2))
+        sweep.commit((0,), rejected=0)
+        again = store.start_sweep(info)
+        assert again.recorded == 1
+        assert again.designs(range(1)) == [both(0)]
+    assert check_store(path).is_sound
+
+
 def test_figures_of_designs_whose_objectives_have_no_value_are_shared() -> None:
     without = copy_with(DESIGNS[0], {"reason": "objectives[1]: no value"})
     with Store.open(None) as store:
@@ -130,9 +179,9 @@ def test_objectives_that_are_expressions_are_queried() -> None:
     info = copy_with(INFO, {"objectives": ("energy - 100 * area", "area")})
     with Store.open(None) as store:
         sweep = store.start_sweep(info)
-        sweep.add(DESIGNS[0], (10.0 - 100 * 1.0, 1.0))
-        sweep.add(DESIGNS[2])
-        sweep.add(DESIGNS[3], (18.0 - 100 * 3.0, 3.0))
+        values = ((10.0 - 100 * 1.0, 1.0), None, (18.0 - 100 * 3.0, 3.0))
+        for n, row in zip((0, 2, 3), values, strict=True):
+            sweep.add((DesignRow(DESIGNS[n], row),))
         sweep.commit((2, 0), rejected=0)
         assert store.sweeps()[0].info == info
         best = store.ask("sweep_best").rows()
@@ -191,8 +240,8 @@ def test_sweeps_are_merged_and_stay_when_runs_are_removed(path: Path, tmp_path: 
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ("DELETE FROM sweep_designs WHERE position = 1", "found 3 designs, positions 0 to 3"),
-        ("INSERT INTO sweep_designs FROM sweep_designs WHERE position = 1", "found 5 designs"),
+        ("DELETE FROM sweep_designs WHERE position = 1", "found 3 rows, positions 0 to 3"),
+        ("INSERT INTO sweep_designs FROM sweep_designs WHERE position = 1", "found 5 rows"),
         ("UPDATE sweeps SET front = [2]", "position 2 of its front is infeasible"),
         ("UPDATE sweeps SET front = [9]", "position 9 of its front is missing"),
         ("UPDATE sweeps SET front = [0]", "a design is better than all of its front"),

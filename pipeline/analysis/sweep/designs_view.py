@@ -9,7 +9,7 @@ from typing import NamedTuple, final
 import numpy as np
 import numpy.typing as npt
 
-from nestmap.model import InfeasibleError
+from nestmap.model import InfeasibleError, Objective
 from nestmap.model.design_space.expression_syntax import Value
 from nestmap.model.design_space.objective import SweepObjective
 from nestmap.pipeline.format.numbers import engineering
@@ -54,7 +54,7 @@ class ObjectiveColumn(NamedTuple):
 @final
 @dataclass(frozen=True, slots=True)
 class DesignsView:
-    """The feasible designs of a sweep in columns.
+    """The feasible designs of a sweep in columns: a row for each and what it is mapped for.
 
     ``numbers`` are those of the designs in their space. ``parameters`` are those that differ
     between the designs and do not follow from others; ``infeasible`` counts the other designs.
@@ -62,6 +62,7 @@ class DesignsView:
 
     name: str
     numbers: tuple[int, ...]
+    mapped_for: tuple[Objective, ...]
     parameters: tuple[ParameterColumn, ...]
     objectives: tuple[ObjectiveColumn, ...]
     on_front: Flags
@@ -71,8 +72,24 @@ class DesignsView:
         return len(self.numbers)
 
     @property
+    def designs(self) -> int:
+        """The number of different designs."""
+        return len(set(self.numbers))
+
+    @property
+    def front_designs(self) -> int:
+        """The number of different designs on the front."""
+        front: list[int] = self.front_places.tolist()
+        return len({self.numbers[n] for n in front})
+
+    @property
+    def objectives_mapped_for(self) -> tuple[Objective, ...]:
+        """What designs are mapped for, each once."""
+        return tuple(dict.fromkeys(self.mapped_for))
+
+    @property
     def front_places(self) -> Places:
-        """The places of the designs on the front, by ascending values of the first objective."""
+        """The places of the rows on the front, by ascending values of the first objective."""
         places = np.flatnonzero(self.on_front)
         keys = [column.values[places] for column in reversed(self.objectives)]
         return places[np.lexsort(keys)]

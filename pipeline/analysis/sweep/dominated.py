@@ -1,4 +1,4 @@
-"""Which of many dominated designs are drawn."""
+"""Which of many dominated rows of a sweep are drawn."""
 
 from __future__ import annotations
 

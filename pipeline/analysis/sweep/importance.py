@@ -55,8 +55,8 @@ def check_importances(view: DesignsView) -> None:
     check_installed(where, ("optuna",), "optuna")
     if not view.parameters:
         raise InputError(where, "no parameter that differs between the designs", "one or more")
-    if len(view) < FEWEST:
-        raise InputError(where, f"{len(view):,} feasible designs", f"{FEWEST} or more")
+    if view.designs < FEWEST:
+        raise InputError(where, f"{view.designs:,} feasible designs", f"{FEWEST} or more")
 
 
 def importances(view: DesignsView) -> tuple[Importance, ...]:
@@ -72,9 +72,22 @@ def importances(view: DesignsView) -> tuple[Importance, ...]:
     """
     check_not_empty(view)
     check_importances(view)
-    best = max(_SHARE, _FEWEST_BEST / len(view))
-    places = np.linspace(0, len(view) - 1, min(MOST, len(view))).astype(np.intp)
-    return tuple(_importance(view, column, places, best) for column in view.objectives)
+    best = max(_SHARE, _FEWEST_BEST / view.designs)
+    return tuple(
+        _importance(view, column, _shown(_lowest(view, column)), best) for column in view.objectives
+    )
+
+
+def _lowest(view: DesignsView, column: ObjectiveColumn) -> Places:
+    """The row of each design that is lowest in an objective, in the order of the designs."""
+    order: list[int] = np.argsort(column.values, kind="stable").tolist()
+    found = {view.numbers[n]: n for n in reversed(order)}
+    return np.array(sorted(found.values()), np.intp)
+
+
+def _shown(places: Places) -> Places:
+    """All places, or of more than :data:`MOST` some at equal distances."""
+    return places[np.linspace(0, len(places) - 1, min(MOST, len(places))).astype(np.intp)]
 
 
 def _importance(

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, final
+from typing import final
 
 from starlette.responses import HTMLResponse
 
 from nestmap.model import StoreError
-from nestmap.model.design_space.result import DesignResult
 from nestmap.pipeline.pages.explorer.render import page, render
 from nestmap.pipeline.pages.explorer.store_site import MissingError, Site
 from nestmap.pipeline.pages.explorer.urls import SWEEPS, design_address, run_address, sweep_address
@@ -16,10 +15,9 @@ from nestmap.pipeline.pages.report.design import DesignLinks, design_body
 from nestmap.pipeline.pages.report.sweep_page import sweep_body
 from nestmap.pipeline.render.tables import cells
 from nestmap.pipeline.render.tables.table import Cell
+from nestmap.pipeline.sweep.explore_designs import DesignPoints
 from nestmap.pipeline.sweep.record.recorded_summary import read_summary
 from nestmap.store import Store, SweepRecord
-
-_POSITION: Final = "SELECT position FROM sweep_designs WHERE sweep = $sweep AND number = $number"
 
 
 @final
@@ -71,10 +69,10 @@ def design_page(site: Site, key: str, text: str) -> HTMLResponse:
     """The page of a design of a sweep, by its number."""
     with site.open() as store:
         sweep = _find(store, key)
-        design = _find_design(store, sweep, text)
+        points = _find_design(store, sweep, text)
         links = DesignLinks(sweep_address(key), run_address)
-        body = design_body(store, sweep, design, links)
-    return page(f"Design {design.number} of {sweep.info.name}", body)
+        body = design_body(store, sweep, points, links)
+    return page(f"Design {points[0].number} of {sweep.info.name}", body)
 
 
 def _find(store: Store, key: str) -> SweepRecord:
@@ -84,16 +82,15 @@ def _find(store: Store, key: str) -> SweepRecord:
         raise MissingError(str(error)) from None
 
 
-def _find_design(store: Store, sweep: SweepRecord, text: str) -> DesignResult:
+def _find_design(store: Store, sweep: SweepRecord, text: str) -> DesignPoints:
     number = int(text) if text.isascii() and text.isdecimal() and len(text) < 38 else -1
-    asked: dict[str, str | int] = {"sweep": sweep.info.key, "number": number}
-    found = [int(str(x["position"])) for x in store.query(_POSITION, asked).rows()]
+    found = store.sweep_design(sweep, number)
     if not found:
         raise MissingError(
             f"sweep {sweep.info.name}: found no design {text!r}; expected the number of one of its "
             f"{sweep.state.designs:,} designs"
         )
-    return store.sweep_designs(sweep, found)[0]
+    return found
 
 
 def _line(sweep: SweepRecord) -> SweepLine:

@@ -16,13 +16,15 @@ from nestmap.pipeline.pages.report.summary import Fact
 from nestmap.pipeline.pages.report.sweep_page import objective_fact
 from nestmap.pipeline.render.tables import cells
 from nestmap.pipeline.render.tables.table import Cell
+from nestmap.pipeline.sweep.explore_designs import DesignPoints
 from nestmap.pipeline.sweep.record.question import SweepQuestion, key_tag
 from nestmap.pipeline.sweep.space.base_format import is_multicore
 from nestmap.pipeline.sweep.space.design_yaml import design_yaml
 from nestmap.store import Store, SweepRecord
 
 _RUNS: Final = """
-SELECT runs.id, workloads.name FROM runs JOIN workloads ON workloads.hash = runs.workload
+SELECT runs.id, workloads.name, runs.objective
+FROM runs JOIN workloads ON workloads.hash = runs.workload
 WHERE runs.accelerator = $accelerator AND list_contains(runs.tags, $tag)
 ORDER BY runs.started, runs.id
 """
@@ -43,6 +45,7 @@ class NetworkLine:
     """What a network costs on a design, once: energy, latency and gap."""
 
     name: str
+    mapped_for: str
     weight: str
     figures: tuple[Cell, ...]
 
@@ -50,7 +53,7 @@ class NetworkLine:
 @final
 @dataclass(frozen=True, slots=True)
 class RunLink:
-    """A run of a design."""
+    """A run of a design, and what it is mapped for."""
 
     workload: str
     address: str
@@ -61,6 +64,7 @@ class RunLink:
 class DesignView:
     """A design: parameters, objectives, networks, runs, its accelerator as lines of YAML.
 
+    Objectives have their lowest values.
     ``anchor`` is what the ids of its elements begin with, ``command`` the one that reads the
     accelerator.
     """
@@ -84,13 +88,14 @@ def design_anchor(number: int) -> str:
 
 
 def design_body(
-    store: Store, sweep: SweepRecord, design: DesignResult, links: DesignLinks
+    store: Store, sweep: SweepRecord, points: DesignPoints, links: DesignLinks
 ) -> Markup:
-    """The page of a design.
+    """The page of a design, mapped for each objective in turn.
 
     Raises:
         StoreError: if the store cannot be read, or this version cannot read the sweep.
     """
+    design = points[0]
     asked = None if design.accelerator is None else SweepQuestion.read(sweep)
     view = DesignView(
         anchor=design_anchor(design.number),
@@ -98,10 +103,10 @@ def design_body(
         sweep=links.sweep,
         sweep_name=sweep.info.name,
         parameters=tuple((name, str(value)) for name, value in design.parameters),
-        objectives=tuple(_objectives(asked.space, design)) if asked else (),
-        networks=tuple(map(_network, design.networks)),
+        objectives=tuple(_objectives(asked.space, points)) if asked else (),
+        networks=tuple(_network(point, x) for point in points for x in point.networks),
         runs=tuple(_links(store, sweep, design, links)),
-        reason=design.reason or "",
+        reason=next((x.reason for x in points if x.reason), ""),
         yaml=tuple(_yaml(asked, design).splitlines()) if asked else (),
         command=_command(asked) if asked else "",
     )
@@ -111,10 +116,10 @@ def design_body(
 def runs_of_design(
     store: Store, sweep: SweepRecord, design: DesignResult
 ) -> Iterator[tuple[UUID, str]]:
-    """The runs that a sweep has recorded of a design, and the networks of these."""
+    """The runs that a sweep has recorded of a design: network, and what it is mapped for."""
     asked = {"accelerator": str(design.accelerator), "tag": key_tag(sweep.info.key)}
     for row in store.query(_RUNS, asked).rows():
-        yield UUID(str(row["id"])), str(row["name"])
+        yield UUID(str(row["id"])), f"{row['name']}, for {row['objective']}"
 
 
 def _links(
@@ -126,12 +131,12 @@ def _links(
             yield RunLink(network, address)
 
 
-def _objectives(space: DesignSpace, design: DesignResult) -> Iterator[Fact]:
-    """The values of the objectives of the sweep, if the design is feasible."""
+def _objectives(space: DesignSpace, points: DesignPoints) -> Iterator[Fact]:
+    """The lowest values of the objectives of the sweep, if the design is feasible."""
     for objective in space.objectives:
-        value = design.figure(objective)
-        if value is not None:
-            yield objective_fact(objective, value)
+        values = [x for point in points if (x := point.figure(objective)) is not None]
+        if values:
+            yield objective_fact(objective, min(values))
 
 
 def _yaml(asked: SweepQuestion, design: DesignResult) -> str:
@@ -143,7 +148,8 @@ def _command(asked: SweepQuestion) -> str:
     return f"{command} --reference" if asked.plan.is_reference else command
 
 
-def _network(figures: NetworkFigures) -> NetworkLine:
+def _network(point: DesignResult, figures: NetworkFigures) -> NetworkLine:
     costs = (cells.energy(figures.energy), cells.cycles(figures.latency))
     gap = Cell(cells.NONE) if figures.gap is None else Cell(f"{figures.gap:.1%}", repr(figures.gap))
-    return NetworkLine(figures.network, f"{figures.weight:g}", (*costs, gap))
+    weight = f"{figures.weight:g}"
+    return NetworkLine(figures.network, point.mapped_for.value, weight, (*costs, gap))

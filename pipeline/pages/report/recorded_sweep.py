@@ -50,7 +50,7 @@ def sweep_report(store: Store, name: str) -> str:
     body = sweep_body(
         result, lambda n: f"#{design_anchor(n)}" if n in numbers else "", _told(result, designs)
     )
-    pages = (design_body(store, sweep, x, links) for x in designs)
+    pages = (design_body(store, sweep, store.sweep_design(sweep, x.number), links) for x in designs)
     menu = Markup('<a href="{}">Sweep</a>').format(links.sweep)
     title = f"Sweep {result.space.name}"
     return document(title, render("runs", (body, *pages, *runs.values())), menu=menu)
@@ -58,15 +58,18 @@ def sweep_report(store: Store, name: str) -> str:
 
 def _shown(result: SweepSummary) -> list[DesignResult]:
     """The designs of the front that have pages."""
-    most = max(1, MOST_RUNS // len(result.space.networks))
-    places = np.linspace(0, len(result.front) - 1, min(most, len(result.front)))
-    return [result.front[round(x)] for x in places.tolist()]
+    runs = 1 if result.is_scheduled else len(result.mapped_for)  # of a network, at most
+    most = max(1, MOST_RUNS // (len(result.space.networks) * runs))
+    designs = list({x.number: x for x in result.front}.values())
+    places = np.linspace(0, len(designs) - 1, min(most, len(designs)))
+    return [designs[round(x)] for x in places.tolist()]
 
 
 def _told(result: SweepSummary, designs: Sequence[DesignResult]) -> Iterator[str]:
-    if len(designs) < len(result.front):
+    of = len({x.number for x in result.front})
+    if len(designs) < of:
         yield (
-            f"{count(len(designs))} of the {count(len(result.front))} designs on the front have "
+            f"{count(len(designs))} of the {count(of)} designs on the front have "
             "pages in this file, at equal distances along the front; nestmap serve has all."
         )
 

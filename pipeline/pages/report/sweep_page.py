@@ -67,13 +67,14 @@ def sweep_document(result: SweepSummary) -> str:
 
 def _facts(result: SweepSummary) -> Iterator[Fact]:
     yield Fact("Designs", cells.count(result.designs), f"of {cells.count(result.space.size).text}")
-    yield Fact("On the front", cells.count(len(result.front)))
+    yield Fact("On the front", cells.count(len({x.number for x in result.front})))
     yield Fact("Infeasible", cells.count(result.infeasible))
     for objective, best in result.best.items():
         fact = objective_fact(objective, best.figure(objective) or 0.0)
         name = _NAMES.get(objective, str(objective))
         unit = f"{fact.note}, " if fact.note else ""
-        yield Fact(f"Least {name}", fact.cell, f"{unit}design {best.number}")
+        how = f" for {best.mapped_for}" if len(result.mapped_for) > 1 else ""
+        yield Fact(f"Least {name}", fact.cell, f"{unit}design {best.number}{how}")
 
 
 def objective_fact(objective: SweepObjective, value: float) -> Fact:

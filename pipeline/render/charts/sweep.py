@@ -36,6 +36,7 @@ _NAMES: Final = "names"
 LOOKS: Final = (Look(SERIES), Look(RAMP[4]))
 """The colours of dominated designs and of the front."""
 
+_SHAPES: Final = ("circle", "square", "triangle-up")
 _HEIGHT: Final = 360
 _IS_CHOSEN: Final = f"length({CHOSEN}) == 0 || indexof({CHOSEN}, datum.design) >= 0"
 _IS_BEST: Final = f"datum.kind === '{FRONT}'"
@@ -73,6 +74,7 @@ def _front_chart(view: DesignsView) -> Chart:
                 "y", {"scale": vega.cost_scale(up.values), "axis": _axis(up, "left")}
             ),
             "size": vega.either(_IS_BEST, 55, 18),
+            **_mapped(view),
             **_looks(0.8),
         },
         vega.calculated({"aria": _ARIA}),
@@ -94,7 +96,8 @@ def _parallel_chart(view: DesignsView) -> Chart:
     places = _drawn(view, MOST_LINES)
     drawn = "" if len(places) == len(view) else f" of {count(len(view))}"
     axes = ", ".join(vega.plain(x.label) for x in every)
-    summary = f"A line for each of {count(len(places))}{drawn} designs over {axes}."
+    what = "designs" if len(view) == view.designs else "mapped designs"
+    summary = f"A line for each of {count(len(places))}{drawn} {what} over {axes}."
     data = {
         _DESIGNS: [_design(view, n) for n in places],
         _PLACES: list(_heights(view, every, places)),
@@ -124,10 +127,14 @@ def _drawn(view: DesignsView, most: int) -> list[int]:
 
 def _design(view: DesignsView, place: int) -> vega.Row:
     """What a chart tells of a design."""
-    parameters = (f"{x.name}={x.labels[x.places[place]]}" for x in view.parameters)
+    parameters = [f"{x.name}={x.labels[x.places[place]]}" for x in view.parameters]
+    if len(view.objectives_mapped_for) > 1:
+        parameters.append(f"mapped for {view.mapped_for[place]}")
     figures = (_figure(x, place) for x in view.objectives)
     return {
+        "row": place,
         "design": view.numbers[place],
+        "mapped": view.mapped_for[place].value,
         "kind": FRONT if view.on_front[place] else DOMINATED,
         "told": vega.plain(", ".join(parameters)),
         "figures": ", ".join(figures),
@@ -145,7 +152,7 @@ def _heights(
     for place in places:
         for n, one in enumerate(every):
             height = round(float(one.heights[place]), 5)
-            yield {"design": view.numbers[place], "axis": n, "height": height}
+            yield {"row": place, "axis": n, "height": height}
 
 
 def _marks(every: Sequence[ParallelAxis]) -> Iterator[vega.Row]:
@@ -157,19 +164,19 @@ def _marks(every: Sequence[ParallelAxis]) -> Iterator[vega.Row]:
 def _lines(axes: int) -> vega.Spec:
     told: vega.Spec = {
         "data": {"name": _DESIGNS},
-        "key": "design",
-        "fields": ["kind", "told", "figures"],
+        "key": "row",
+        "fields": ["design", "kind", "told", "figures"],
     }
     return vega.unit_view(
         _PLACES,
         {"type": "line", "clip": True},
         {
             **_place(axes),
-            "detail": vega.nominal("design"),
+            "detail": vega.nominal("row"),
             "strokeWidth": vega.either(_IS_BEST, 1.8, 0.7),
             **_looks(0.7),
         },
-        [{"lookup": "design", "from": told}, *vega.calculated({"aria": _ARIA})],
+        [{"lookup": "row", "from": told}, *vega.calculated({"aria": _ARIA})],
     )
 
 
@@ -201,6 +208,16 @@ def _ticks(axes: int) -> Iterator[vega.Spec]:
     yield vega.unit_view(_TICKS, {**texts, **drawn}, {**_place(axes), "text": vega.nominal("text")})
 
 
+def _mapped(view: DesignsView) -> vega.Spec:
+    """A shape for each objective that designs are mapped for, if there are several."""
+    objectives = [x.value for x in view.objectives_mapped_for]
+    if len(objectives) < 2:
+        return {}
+    legend: vega.Spec = {**vega.legend(), "title": "mapped for", "titleOrient": "left"}
+    scale: vega.Spec = {"domain": objectives, "range": list(_SHAPES[: len(objectives)])}
+    return {"shape": vega.nominal("mapped", {"scale": scale, "legend": legend})}
+
+
 def _looks(opacity: float) -> vega.Spec:
     """Colours, tooltips and descriptions; once designs were clicked, the others fade."""
     above: vega.Spec = {"title": None, "orient": "top", "direction": "horizontal"}
@@ -221,8 +238,7 @@ def _axis(column: ObjectiveColumn, side: vega.Side) -> vega.Spec:
 
 def _summary(view: DesignsView, column: ObjectiveColumn, drawn: int) -> str:
     best = int(column.values.argmin())
-    front = int(view.on_front.sum())
-    text = f"{count(len(view))} designs, {count(front)} on the Pareto front. "
+    text = f"{count(view.designs)} designs, {count(view.front_designs)} on the Pareto front. "
     if drawn < len(view):
-        text += f"{count(drawn)} are drawn. "
+        text += f"{count(drawn)} of {count(len(view))} points are drawn. "
     return text + f"Least {column.objective}: design {view.numbers[best]}, {_figure(column, best)}."

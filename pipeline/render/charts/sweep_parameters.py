@@ -55,7 +55,7 @@ def importance_chart(view: DesignsView) -> Chart:
         for i, x in enumerate(found)
     )
     bars = Bars(tuple(view.parameters[n].name for n in order), tuple(parts))
-    best = f"the best {count(ceil(found[0].best * len(view)))} of {count(len(view))} designs"
+    best = f"the best {count(ceil(found[0].best * view.designs))} of {count(view.designs)} designs"
     return grouped_chart(
         Drawing(
             name="importance",
@@ -98,7 +98,7 @@ def parameters_chart(view: DesignsView) -> Chart:
             panels.append(_panel(name, view, column, objective))
         rows.append({"concat": panels, "columns": _IN_A_ROW})
     names = ", ".join(vega.plain(x.name) for x in view.parameters)
-    summary = f"{count(len(view))} designs by their objectives, over {names}."
+    summary = f"{count(view.designs)} designs by their objectives, over {names}."
     chart: vega.Spec = {
         "vconcat": rows,
         "params": [vega.parameter(vega.DARK, value=False)],

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, final
 from nestmap.model import InputError
 from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.parameters import Parameter
-from nestmap.model.design_space.result import DesignResult
-from nestmap.pipeline.sweep.explore_designs import ExploreDesigns
+from nestmap.pipeline.sweep.explore_designs import DesignPoints, ExploreDesigns
 from nestmap.pipeline.sweep.options import Strategy
 from nestmap.pipeline.sweep.result.front import Figures, figures_of
 from nestmap.pipeline.sweep.space.swept_space import SweptSpace
@@ -187,7 +186,7 @@ class SampledDesigns:
     def __post_init__(self) -> None:
         check_installed(f"the strategy {self.sampler}", ("optuna",), "optuna")
 
-    def explored(self, explore: ExploreDesigns) -> Iterator[DesignResult]:
+    def explored(self, explore: ExploreDesigns) -> Iterator[DesignPoints]:
         """The results of all designs, in the order in which they are chosen.
 
         Raises:
@@ -202,10 +201,10 @@ class SampledDesigns:
                 raise asking.sieve.error()
             if not batch:
                 return
-            for trial, result in zip(batch.values(), explore(list(batch)), strict=True):
+            for trial, points in zip(batch.values(), explore(list(batch)), strict=True):
                 found += 1
-                asking.tell(trial, result)
-                yield result
+                asking.tell(trial, points)
+                yield points
 
 
 _Batch: TypeAlias = "dict[Design, Trial | None]"
@@ -287,13 +286,19 @@ class _Asking:
             number = number * len(parameter.values) + place
         return number
 
-    def tell(self, trial: Trial | None, result: DesignResult) -> None:
-        """Tells the sampler what a design of a batch costs; of one by chance, too."""
-        figures = figures_of(result, self.checked.settings.space.objectives)
-        self.known[result.number] = figures
+    def tell(self, trial: Trial | None, points: DesignPoints) -> None:
+        """Tells the sampler what a design of a batch costs; of one by chance, too.
+
+        Each objective has the lowest value of the design's points: what the design can reach.
+        """
+        number = points[0].number
+        objectives = self.checked.settings.space.objectives
+        reached = [x for point in points if (x := figures_of(point, objectives)) is not None]
+        figures = tuple(map(min, zip(*reached, strict=True))) if reached else None
+        self.known[number] = figures
         if trial is None:
             with quiet_optuna():
-                self.study.enqueue_trial(self._places(result.number))
+                self.study.enqueue_trial(self._places(number))
                 trial = self.study.ask(self.distributions)
         self._tell(trial, figures)
 
@@ -345,7 +350,7 @@ class Choice(Protocol):
         """How many others were tried and do not meet the constraints; known at the end."""
         ...
 
-    def explored(self, explore: ExploreDesigns) -> Iterator[DesignResult]:
+    def explored(self, explore: ExploreDesigns) -> Iterator[DesignPoints]:
         """The results of all designs.
 
         Raises:
@@ -367,7 +372,7 @@ class ChosenDesigns:
         """The number of designs."""
         return len(self.designs)
 
-    def explored(self, explore: ExploreDesigns) -> Iterator[DesignResult]:
+    def explored(self, explore: ExploreDesigns) -> Iterator[DesignPoints]:
         """Their results."""
         return explore(self.designs)
 

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from nestmap.model import MappingConstraints, Objective, Recording, Workload
 from nestmap.model.design_space.design import Design
-from nestmap.model.design_space.result import DesignResult
 from nestmap.model.multicore.core_constraints import CoreMapping
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.multicore.plan import StreamPlan
-from nestmap.pipeline.sweep.explore_designs import ExploreDesigns
+from nestmap.pipeline.sweep.explore_designs import DesignPoints, ExploreDesigns
 from nestmap.pipeline.sweep.space.swept_space import SweptSpace
 
 if TYPE_CHECKING:
@@ -31,13 +30,13 @@ class SweepMethod(Protocol):
         ...
 
     @property
-    def objective(self) -> Objective:
-        """What the mapping of each layer, or the schedule of each network, minimizes."""
+    def mapped_for(self) -> tuple[Objective, ...]:
+        """What the mapping of each layer, or the schedule of each network, minimizes in turn."""
         ...
 
     @property
     def plan(self) -> SearchPlan | StreamPlan:
-        """The plan for each design."""
+        """The plan for each design, with the first of the objectives."""
         ...
 
     @property
@@ -56,7 +55,18 @@ class SweepMethod(Protocol):
         ...
 
     def key(self, network: Workload) -> str:
-        """Identifies what a network costs on an accelerator: equal keys, equal figures."""
+        """Identifies what a network costs on an accelerator, mapped for the first objective.
+
+        Equal keys, equal figures.
+        """
+        ...
+
+    def mapping_for(self, objective: Objective) -> SweepMethod:
+        """The same for one of the objectives."""
+        ...
+
+    def running_for(self, objective: Objective) -> SweepMethod:
+        """The method whose runs have what designs cost that are mapped for an objective."""
         ...
 
     def on_one_thread(self) -> SweepMethod:
@@ -67,7 +77,7 @@ class SweepMethod(Protocol):
         """The same for another process, which cannot share the store."""
         ...
 
-    def explorer(self, stopped: Event) -> Callable[[Design], DesignResult]:
+    def explorer(self, stopped: Event) -> Callable[[Design], DesignPoints]:
         """Explores one design after the other, without a store, until ``stopped`` is set."""
         ...
 

@@ -22,6 +22,7 @@ from nestmap.model import (
     RunLabel,
     Workload,
 )
+from nestmap.model.base import copy_with
 from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.result import NetworkFigures
 from nestmap.model.design_space.space import WeightedNetwork
@@ -94,22 +95,24 @@ _NO_ENTRY = _NoEntry()
 
 # --- costs networks on designs with a single core: by exploring their mappings ---
 
-_ExploreAll: TypeAlias = Callable[[Design, Sequence[NetworkProblem]], Iterator[NetworkEvaluation]]
+_ExploreAll: TypeAlias = Callable[
+    [SearchPlan, Design, Sequence[NetworkProblem]], Iterator[NetworkEvaluation]
+]
 """Explores the networks of a design, one after the other."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class OneCore:
-    """A space of accelerators with a single core, and the plan for the mappings of each."""
+    """A space of accelerators with a single core, and the plan for the mappings of each.
+
+    Each design is mapped for each objective of ``mapped_for``, the first of which is that of the
+    plan.
+    """
 
     checked: CheckedSpace
     plan: SearchPlan
-
-    @property
-    def objective(self) -> Objective:
-        """What the mapping of each layer minimizes."""
-        return self.plan.objective
+    mapped_for: tuple[Objective, ...]
 
     @property
     def constraints(self) -> MappingConstraints:
@@ -127,7 +130,7 @@ class OneCore:
         return self.checked.static_energy
 
     def key(self, network: Workload) -> str:
-        """Identifies what a network costs on an accelerator: equal keys, equal figures."""
+        """Identifies what a network costs on an accelerator, mapped for the first objective."""
         return key_of(
             [
                 "network",
@@ -140,6 +143,15 @@ class OneCore:
             ]
         )
 
+    def mapping_for(self, objective: Objective) -> OneCore:
+        """The same for one of the objectives."""
+        plan = copy_with(self.plan, {"objective": objective})
+        return replace(self, plan=plan, mapped_for=(objective,))
+
+    def running_for(self, objective: Objective) -> OneCore:
+        """The same for one of the objectives: each has runs of its own."""
+        return self.mapping_for(objective)
+
     def on_one_thread(self) -> OneCore:
         """The same with one thread for each design."""
         return replace(self, plan=self.plan.with_options({"workers": 1}))
@@ -150,7 +162,7 @@ class OneCore:
 
     def explorer(self, stopped: Event) -> DesignExplorer[Accelerator]:
         """Explores one design after the other, without a store, until ``stopped`` is set."""
-        return self._explorer(partial(_unrecorded, self.plan, _StopObserver(stopped)))
+        return self._explorer(partial(_unrecorded, _StopObserver(stopped)))
 
     def recorder(self, store: Store, recording: Recording, tags: tuple[str, ...]) -> ExploreDesigns:
         """Explores designs such that each accelerator and network is a run of the store.
@@ -159,32 +171,35 @@ class OneCore:
         have explored are reused. ``tags`` are those of the runs.
         """
         named = (self.checked.settings.space.name, tags)
-        explore = partial(_recorded, named, self.plan, store, recording)
+        explore = partial(_recorded, named, store, recording)
         return partial(map, self._explorer(explore))
 
     def _explorer(self, explore: _ExploreAll) -> DesignExplorer[Accelerator]:
         return DesignExplorer(
             self.checked.settings.space,
+            self.mapped_for,
             self.checked.accelerator,
             total_area,
-            partial(_outcome, self.checked, explore),
+            partial(self._outcome, explore),
         )
 
-
-def _outcome(
-    checked: CheckedSpace, explore: _ExploreAll, design: Design, accelerator: Accelerator
-) -> Outcome:
-    totals = explore(design, checked.problems(design, accelerator))
-    found: list[NetworkFigures] = []
-    for entry, total in zip(checked.settings.space.networks, totals, strict=True):
-        if total.infeasible:
-            return _reason(entry, total.infeasible)
-        found.append(_figures(entry, total))
-    return tuple(found)
+    def _outcome(self, explore: _ExploreAll, design: Design, accelerator: Accelerator) -> Outcome:
+        """The figures for each objective; a layer without a mapping has none for any of them."""
+        problems = self.checked.problems(design, accelerator)
+        found: list[tuple[NetworkFigures, ...]] = []
+        for objective in self.mapped_for:
+            totals = explore(self.mapping_for(objective).plan, design, problems)
+            figures: list[NetworkFigures] = []
+            for entry, total in zip(self.checked.settings.space.networks, totals, strict=True):
+                if total.infeasible:
+                    return _reason(entry, total.infeasible)
+                figures.append(_figures(entry, total))
+            found.append(tuple(figures))
+        return tuple(found)
 
 
 def _unrecorded(
-    plan: SearchPlan, observer: _StopObserver, design: Design, problems: Sequence[NetworkProblem]
+    observer: _StopObserver, plan: SearchPlan, _: Design, problems: Sequence[NetworkProblem]
 ) -> Iterator[NetworkEvaluation]:
     ledger = SharedLayers() if len(problems) > 1 else None
     pipeline = exploration_pipeline(plan, (observer,), ledger)
@@ -193,14 +208,14 @@ def _unrecorded(
 
 def _recorded(
     named: tuple[str, tuple[str, ...]],
-    plan: SearchPlan,
     store: Store,
     recording: Recording,
+    plan: SearchPlan,
     design: Design,
     problems: Sequence[NetworkProblem],
 ) -> Iterator[NetworkEvaluation]:
     name, tags = named
-    label = RunLabel.of(f"{name}/{design.number}", tags)
+    label = RunLabel.of(f"{name}/{design.number}/{plan.objective}", tags)
     for problem in problems:
         found = explore_network(problem, plan, store=store, label=label, recording=recording)
         yield found.total

@@ -23,7 +23,7 @@ from nestmap.model.design_space.result import NetworkFigures
 from nestmap.model.design_space.space import WeightedNetwork
 from nestmap.model.multicore.accelerator import MultiCoreAccelerator
 from nestmap.model.multicore.core_constraints import CoreMapping
-from nestmap.model.multicore.population import Generation
+from nestmap.model.multicore.population import AllocationObjective, Generation
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem
 from nestmap.model.multicore.schedule import ScheduleProblem
 from nestmap.pipeline.explore.keys import key_of
@@ -31,7 +31,7 @@ from nestmap.pipeline.multicore.api import stream_problem
 from nestmap.pipeline.multicore.pipeline import stream_pipeline
 from nestmap.pipeline.multicore.plan import StreamPlan
 from nestmap.pipeline.multicore.run import StreamJob, StreamPorts
-from nestmap.pipeline.stages.multicore.inter_core import ScheduledSearch
+from nestmap.pipeline.stages.multicore.inter_core import BestAllocationStage, ScheduledSearch
 from nestmap.pipeline.sweep.explore_designs import ExploreDesigns
 from nestmap.pipeline.sweep.methods.design_explorer import DesignExplorer, Outcome, check_wanted
 from nestmap.pipeline.sweep.space.checked_cores import CheckedCores
@@ -99,15 +99,15 @@ _Schedule: TypeAlias = Callable[[Design, StreamProblem], ScheduledSearch]
 @final
 @dataclass(frozen=True, slots=True)
 class SeveralCores:
-    """A space of accelerators with several cores, and the plan for the schedules on each."""
+    """A space of accelerators with several cores, and the plan for the schedules on each.
+
+    The front of each search has a schedule for each objective of ``mapped_for``, the first of
+    which is that of the plan.
+    """
 
     checked: CheckedCores
     plan: StreamPlan
-
-    @property
-    def objective(self) -> Objective:
-        """What the schedule of each network minimizes."""
-        return self.plan.objective
+    mapped_for: tuple[Objective, ...]
 
     @property
     def constraints(self) -> MappingConstraints:
@@ -125,7 +125,7 @@ class SeveralCores:
         return False
 
     def key(self, network: Workload) -> str:
-        """Identifies what a network costs on an accelerator: equal keys, equal figures."""
+        """Identifies what a network costs on an accelerator, scheduled for the first objective."""
         return key_of(
             [
                 "schedule",
@@ -137,6 +137,15 @@ class SeveralCores:
                 SEARCH_VERSION,
             ]
         )
+
+    def mapping_for(self, objective: Objective) -> SeveralCores:
+        """The same for one of the objectives."""
+        plan = copy_with(self.plan, {"objective": objective})
+        return replace(self, plan=plan, mapped_for=(objective,))
+
+    def running_for(self, objective: Objective) -> SeveralCores:
+        """The same: the front that a run records has a schedule for each objective."""
+        return self
 
     def on_one_thread(self) -> SeveralCores:
         """The same: each design has one thread."""
@@ -163,27 +172,24 @@ class SeveralCores:
     def _explorer(self, schedule: _Schedule) -> DesignExplorer[MultiCoreAccelerator]:
         return DesignExplorer(
             self.checked.settings.space,
+            self.mapped_for,
             self.checked.accelerator,
             chip_area,
-            partial(_outcome, self.checked, schedule, self.plan),
+            partial(self._outcome, schedule),
         )
 
-
-def _outcome(
-    checked: CheckedCores,
-    schedule: _Schedule,
-    plan: StreamPlan,
-    design: Design,
-    accelerator: MultiCoreAccelerator,
-) -> Outcome:
-    found: list[NetworkFigures] = []
-    problems = checked.problems(accelerator)
-    for entry, problem in zip(checked.settings.space.networks, problems, strict=True):
-        try:
-            found.append(_figures(entry, schedule(design, problem), plan))
-        except InfeasibleError as error:
-            return f"{entry.name}: {error}"
-    return tuple(found)
+    def _outcome(
+        self, schedule: _Schedule, design: Design, accelerator: MultiCoreAccelerator
+    ) -> Outcome:
+        found: list[list[NetworkFigures]] = []
+        problems = self.checked.problems(accelerator)
+        for entry, problem in zip(self.checked.settings.space.networks, problems, strict=True):
+            try:
+                search = schedule(design, problem)
+            except InfeasibleError as error:
+                return f"{entry.name}: {error}"
+            found.append([_figures(entry, search, self.plan, x) for x in self.mapped_for])
+        return tuple(zip(*found, strict=True))
 
 
 def _unrecorded(
@@ -234,14 +240,19 @@ class _Stopping:
         check_wanted(self.stopped)
 
 
-def _figures(entry: WeightedNetwork, found: ScheduledSearch, plan: StreamPlan) -> NetworkFigures:
+def _figures(
+    entry: WeightedNetwork, found: ScheduledSearch, plan: StreamPlan, objective: Objective
+) -> NetworkFigures:
     """The figures of the best schedule; its gap is known where a bound is, of the latency."""
-    bound = found.search.bound if plan.objective is Objective.LATENCY else None
+    bound = found.search.bound if objective is Objective.LATENCY else None
+    schedule = found.schedule
+    if objective is not plan.objective:
+        schedule = BestAllocationStage(AllocationObjective(objective.value))(found.search)
     return NetworkFigures(
         network=entry.name,
         weight=entry.weight,
-        energy=float(found.schedule.energy.total),
-        latency=float(found.schedule.latency),
+        energy=float(schedule.energy.total),
+        latency=float(schedule.latency),
         gap=None if bound is None else bound.gap,
         cut=plan.core.is_timed,
     )

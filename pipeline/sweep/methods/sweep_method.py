@@ -16,7 +16,7 @@ from nestmap.pipeline.explore.options import DesignSearchOptions, SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.frontend.yaml.design_space import LocatedSpace
 from nestmap.pipeline.multicore.options import AllocationOptions, StreamOptions
-from nestmap.pipeline.multicore.plan import StreamPlan
+from nestmap.pipeline.multicore.plan import Engine, StreamPlan
 from nestmap.pipeline.sweep.methods.method import SweepMethod
 from nestmap.pipeline.sweep.methods.one_core import OneCore
 from nestmap.pipeline.sweep.methods.several_cores import SeveralCores
@@ -44,7 +44,8 @@ def sweep_method(
     Args:
         located: the space.
         options: override the plan; for several cores, its search for mappings on a core.
-        plan: by default that for the first objective of the space that is not the area.
+        plan: by default that for each objective of the space that mappings decide, and for the
+            energy-delay product where both energy and latency are among these.
         static_energy: whether energies include leakage, for a single core.
         store: caches the memory costs that CACTI computes.
 
@@ -59,13 +60,16 @@ def sweep_method(
         if isinstance(plan, SearchPlan):
             raise InputError("plan", "a SearchPlan, and the base has several cores", "a StreamPlan")
         chosen = stream_plan_of_sweep(located.space, options, plan)
-        return SeveralCores(check_cores(located, chosen, store=store), chosen)
+        checked_cores = check_cores(located, chosen, store=store)
+        return SeveralCores(checked_cores, chosen, _scheduled_for(chosen, options))
     if isinstance(plan, StreamPlan):
         raise InputError("plan", "a StreamPlan, and the base has a single core", "a SearchPlan")
+    is_given = plan is not None or options.get("objective") is not None
     searched = plan_of_sweep(located.space, options, plan)
     counting = searched.counting
     checked = check_space(located, static_energy=static_energy, counting=counting, store=store)
-    return OneCore(checked, searched)
+    mapped_for = (searched.objective,) if is_given else mapping_objectives(located.space)
+    return OneCore(checked, searched, mapped_for)
 
 
 def plan_of_sweep(
@@ -78,7 +82,7 @@ def plan_of_sweep(
     """
     if plan is not None:
         return plan.with_options(_search_options(options))
-    first = next(iter(_decided(space)), Objective.ENERGY)
+    first = mapping_objectives(space)[0]
     made = SearchPlan.of(_search_options(options))
     return made if options.get("objective") is not None else copy_with(made, {"objective": first})
 
@@ -90,8 +94,7 @@ def default_stream_plan(
 ) -> StreamPlan:
     """The plan of schedules for what the objectives of a space need other than the area.
 
-    The genetic search minimizes all of it; the schedule with the least value of the first one is
-    that of a design.
+    The genetic search minimizes all of it.
 
     Raises:
         InputError: where an option is invalid.
@@ -135,6 +138,31 @@ def _for_objectives(plan: StreamPlan, names: list[str]) -> StreamPlan:
     objectives = tuple(AllocationObjective(x) for x in names)
     genetic = copy_with(plan.genetic, {"objectives": objectives})
     return copy_with(plan, {"genetic": genetic, "objective": Objective(names[0])})
+
+
+def mapping_objectives(space: DesignSpace) -> tuple[Objective, ...]:
+    """What the mappings of a design minimize in turn: what the objectives of its space need.
+
+    The energy-delay product is between energy and latency where both count.
+    """
+    return _with_product(_decided(space)) or (Objective.ENERGY,)
+
+
+def _scheduled_for(plan: StreamPlan, options: DesignSearchOptions) -> tuple[Objective, ...]:
+    """What the schedules of a design minimize in turn: the objectives of the genetic search.
+
+    Constraint programming minimizes the latency alone.
+    """
+    if options.get("objective") is not None or plan.engine is Engine.CONSTRAINT:
+        return (plan.objective,)
+    names = {x.value for x in plan.genetic.objectives}
+    others = (x for x in Objective if x.value in names)
+    return _with_product(list(dict.fromkeys((plan.objective, *others))))
+
+
+def _with_product(found: list[Objective]) -> tuple[Objective, ...]:
+    both = {Objective.ENERGY, Objective.LATENCY} <= set(found)
+    return tuple(dict.fromkeys((*found, Objective.EDP) if both else found))
 
 
 def _decided(space: DesignSpace) -> list[Objective]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from nestmap.model import Frozen, MappingConstraints, StoreError, Workload
+from nestmap.model import Frozen, MappingConstraints, Objective, StoreError, Workload
 from nestmap.model.design_space.space import Description, DesignSpace
 from nestmap.model.multicore.core_constraints import CoreMapping
 from nestmap.model.units import Count
@@ -40,10 +40,10 @@ class SweepJob(NamedTuple):
 class SweepQuestion(Frozen, frozen=True):
     """What a sweep asks, with its inputs read.
 
-    ``base`` and ``networks`` are those that the space names; ``plan`` explores each design. With a
-    plan for a single core, ``constraints`` are those of the mapping that the space names, otherwise
-    ``allocations``. The designs are chosen by ``strategy``, ``designs`` of them, unless it is all,
-    as ``design_seed`` determines.
+    ``base`` and ``networks`` are those that the space names; ``plan`` explores each design, for
+    each objective of ``mapped_for``. With a plan for a single core, ``constraints`` are those of
+    the mapping that the space names, otherwise ``allocations``. The designs are chosen by
+    ``strategy``, ``designs`` of them, unless it is all, as ``design_seed`` determines.
     """
 
     space: DesignSpace
@@ -53,6 +53,7 @@ class SweepQuestion(Frozen, frozen=True):
     allocations: CoreMapping = CoreMapping()
     static_energy: bool
     plan: SearchPlan | StreamPlan
+    mapped_for: tuple[Objective, ...]
     strategy: Strategy
     designs: Count | None
     design_seed: Count
@@ -69,6 +70,7 @@ class SweepQuestion(Frozen, frozen=True):
             allocations=job.method.allocations,
             static_energy=job.method.static_energy,
             plan=job.method.plan,
+            mapped_for=job.method.mapped_for,
             strategy=Strategy(options.strategy),
             designs=options.designs,
             design_seed=options.design_seed,
@@ -94,11 +96,12 @@ class SweepQuestion(Frozen, frozen=True):
         """How designs are explored, with what was read and checked when the sweep was started."""
         settings = design_settings(LocatedSpace(self.space, {}), self.base)
         if isinstance(self.plan, StreamPlan):
-            return SeveralCores(CheckedCores(settings, self.networks, self.allocations), self.plan)
+            cores = CheckedCores(settings, self.networks, self.allocations)
+            return SeveralCores(cores, self.plan, self.mapped_for)
         checked = CheckedSpace(
             settings, self.networks, self.constraints, self.static_energy, self.plan.counting
         )
-        return OneCore(checked, self.plan)
+        return OneCore(checked, self.plan, self.mapped_for)
 
     @property
     def job(self) -> SweepJob:
@@ -118,13 +121,17 @@ class SweepQuestion(Frozen, frozen=True):
 def sweep_info(job: SweepJob) -> SweepInfo:
     """The information that is recorded when a sweep starts."""
     question, space = SweepQuestion.of(job), job.method.checked.settings.space
-    methods = tuple(job.method.key(network) for network in question.networks)
+    methods = tuple(
+        method.key(network)
+        for method in map(job.method.mapping_for, job.method.mapped_for)
+        for network in question.networks
+    )
     return SweepInfo(
         key=_key(question, methods),
         name=space.name,
         command=command_line(),
         version=version("nestmap"),
-        objective=job.method.objective,
+        mapped_for=job.method.mapped_for,
         objectives=tuple(map(str, space.objectives)),
         aggregate=space.aggregate,
         methods=methods,

@@ -29,8 +29,8 @@ def read_result(sweep: str, store: Store | Path | str) -> SweepResult:
     return SweepResult(
         space=question.space,
         base=question.base,
-        objective=question.plan.objective,
-        designs=designs,
+        mapped_for=question.mapped_for,
+        points=designs,
         rejected=found.state.rejected or 0,
         static_energy=question.static_energy,
     )

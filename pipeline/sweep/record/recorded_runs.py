@@ -14,7 +14,8 @@ from nestmap.pipeline.sweep.record.question import SweepJob, key_tag
 from nestmap.store import Store
 
 _RUNS: Final = """
-SELECT accelerator, workload FROM runs WHERE status = 'done' AND list_contains(tags, $tag)
+SELECT accelerator, workload, objective
+FROM runs WHERE status = 'done' AND list_contains(tags, $tag)
 """
 
 
@@ -32,21 +33,28 @@ def run_recorder(
 
 
 def record_missing_runs(
-    designs: Iterable[DesignResult], job: SweepJob, key: str, store: Store, recorder: ExploreDesigns
+    points: Iterable[DesignResult],
+    job: SweepJob,
+    key: str,
+    store: Store,
+    recording: Recording | None,
 ) -> None:
-    """Records runs for feasible designs unless the sweep has recorded them.
+    """Records runs for feasible designs, mapped as given, unless the sweep has recorded them.
 
     Raises:
         StoreError: where they cannot be written.
     """
-    asked = [x for x in designs if x.is_feasible]
-    known = {(str(x["accelerator"]), str(x["workload"])) for x in _rows(store, key)}
+    known = {
+        (str(x["accelerator"]), str(x["objective"]), str(x["workload"])) for x in _rows(store, key)
+    }
     networks = [x.content_hash for x in job.method.checked.networks]
-    for design in asked:
-        machine = str(design.accelerator)
-        if any((machine, network) not in known for network in networks):
-            list(recorder([Design(design.number, design.parameters)]))
-            known |= {(machine, network) for network in networks}
+    for point in points:
+        method = job.method.running_for(point.mapped_for)
+        runs = {(str(point.accelerator), method.plan.objective.value, x) for x in networks}
+        if point.is_feasible and not runs <= known:
+            recorder = run_recorder(job._replace(method=method), key, store, recording)
+            list(recorder([Design(point.number, point.parameters)]))
+            known |= runs
 
 
 def _rows(store: Store, key: str) -> Iterator[dict[str, object]]:

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from nestmap.model import StoreError
+from nestmap.model import Objective, StoreError
 from nestmap.model.design_space.objective import SweepObjective
 from nestmap.model.design_space.result import DesignResult
 from nestmap.model.design_space.space import DesignSpace
@@ -24,7 +24,7 @@ from nestmap.pipeline.sweep.space.base_format import is_multicore
 from nestmap.store import Store, SweepRecord
 
 _COLUMNS: Final = """
-SELECT number::VARCHAR AS number, position, {values}
+SELECT number::VARCHAR AS number, position, mapped_for, {values}
 FROM sweep_designs WHERE sweep = $sweep AND reason IS NULL ORDER BY position
 """
 _BEST: Final = """
@@ -37,14 +37,14 @@ FROM (
 GROUP BY place ORDER BY place
 """
 _REASONS: Final = """
-SELECT reason, min_by(number, position)::VARCHAR AS first, count(*) AS designs
+SELECT reason, min_by(number, position)::VARCHAR AS first, count(DISTINCT number) AS designs
 FROM sweep_designs WHERE sweep = $sweep AND reason IS NOT NULL
 GROUP BY reason ORDER BY min(position)
 """
 _GAPS: Final = """
-SELECT count(*) FILTER (gap > 0) AS unproven, coalesce(max(gap), 0) AS gap
+SELECT count(DISTINCT number) FILTER (gap > 0) AS unproven, coalesce(max(gap), 0) AS gap
 FROM (
-  SELECT list_max(list_transform(networks, lambda x: x.gap)) AS gap
+  SELECT number, list_max(list_transform(networks, lambda x: x.gap)) AS gap
   FROM sweep_designs WHERE sweep = $sweep AND reason IS NULL
 )
 """
@@ -65,7 +65,7 @@ def read_summary(name: str, store: Store) -> SweepSummary:
     (gaps,) = store.query(_GAPS, {"sweep": sweep.info.key}).rows()
     return SweepSummary(
         space=question.space,
-        objective=question.plan.objective,
+        mapped_for=question.mapped_for,
         is_scheduled=is_multicore(question.base.values),
         designs=sweep.state.designs,
         rejected=sweep.state.rejected or 0,
@@ -100,13 +100,14 @@ def _view(space: DesignSpace, store: Store, sweep: SweepRecord) -> DesignsView:
     return DesignsView(
         name=space.name,
         numbers=tuple(numbers),
+        mapped_for=tuple(Objective(str(x)) for x in table["mapped_for"].to_pylist()),
         parameters=tuple(_parameters(space, numbers)),
         objectives=tuple(
-            ObjectiveColumn(x, table.column(n + 2).to_numpy().astype(np.float64))
+            ObjectiveColumn(x, table.column(n + 3).to_numpy().astype(np.float64))
             for n, x in enumerate(space.objectives)
         ),
         on_front=np.isin(positions, np.array(sweep.state.front, np.int64)),
-        infeasible=sweep.state.designs - len(numbers),
+        infeasible=sweep.state.designs - len(set(numbers)),
     )
 
 

@@ -11,10 +11,10 @@ from nestmap.model import InputError, StoreError
 from nestmap.model.base import copy_with
 from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.result import DesignResult, NetworkFigures
-from nestmap.pipeline.sweep.explore_designs import ExploreDesigns
-from nestmap.pipeline.sweep.result.front import Figures, Front, figures_of
+from nestmap.pipeline.sweep.explore_designs import DesignPoints, ExploreDesigns
+from nestmap.pipeline.sweep.result.front import Front, figures_of
 from nestmap.pipeline.sweep.space.swept_space import MachineFigures, SweptSpace
-from nestmap.store import RecordedSweep
+from nestmap.store import DesignRow, RecordedSweep
 
 _READ: Final = 10_000
 """How many recorded designs are read at a time."""
@@ -35,7 +35,8 @@ class SweepRecorder:
 
     checked: SweptSpace
     sweep: RecordedSweep
-    position: int = field(default=0, init=False)
+    done: int = field(default=0, init=False)
+    """The number of designs that are returned."""
     front: Front = field(default_factory=Front, init=False)
 
     def __enter__(self) -> SweepRecorder:
@@ -64,14 +65,14 @@ class SweepRecorder:
     def recording(self, explore: ExploreDesigns) -> ExploreDesigns:
         """Explores designs with ``explore`` unless they are known, and records them."""
 
-        def recorded(designs: Sequence[Design]) -> Iterator[DesignResult]:
-            known = min(len(designs), max(self.sweep.recorded - self.position, 0))
+        def recorded(designs: Sequence[Design]) -> Iterator[DesignPoints]:
+            known = min(len(designs), max(self.sweep.recorded - self.done, 0))
             yield from self._recalled(designs[:known])
-            for result in self._explored(designs[known:], explore):
-                self.sweep.add(result, self._count(result))
+            for points in self._explored(designs[known:], explore):
+                self.sweep.add(self._counted(points))
                 if self.sweep.is_due:
                     self.sweep.commit(self._front_positions)
-                yield result
+                yield points
 
         return recorded
 
@@ -79,31 +80,33 @@ class SweepRecorder:
     def _front_positions(self) -> tuple[int, ...]:
         return tuple(self.front.places)
 
-    def _count(self, result: DesignResult) -> Figures | None:
-        """The values of a design's objectives, which are compared with the front."""
-        figures = figures_of(result, self.checked.settings.space.objectives)
-        self.front.add(figures, self.position)
-        self.position += 1
-        return figures
+    def _counted(self, points: DesignPoints) -> tuple[DesignRow, ...]:
+        """A design with the values of its objectives, which are compared with the front."""
+        objectives = self.checked.settings.space.objectives
+        rows = tuple(DesignRow(x, figures_of(x, objectives)) for x in points)
+        for place, row in enumerate(rows, self.done * len(points)):
+            self.front.add(row.objective_values, place)
+        self.done += 1
+        return rows
 
-    def _recalled(self, designs: Sequence[Design]) -> Iterator[DesignResult]:
+    def _recalled(self, designs: Sequence[Design]) -> Iterator[DesignPoints]:
         """Designs that the sweep has, checked to be those that were chosen."""
         for start in range(0, len(designs), _READ):
             asked = designs[start : start + _READ]
-            found = self.sweep.designs(range(self.position, self.position + len(asked)))
-            for design, result in zip(asked, found, strict=True):
-                if design.number != result.number:
+            found = self.sweep.designs(range(self.done, self.done + len(asked)))
+            for design, points in zip(asked, found, strict=True):
+                if design.number != points[0].number:
                     raise StoreError(
-                        f"sweep {self.sweep.info.name}: found design {result.number} at position "
-                        f"{self.position}; expected {design.number}, which is chosen now: use "
-                        "another store"
+                        f"sweep {self.sweep.info.name}: found design {points[0].number} as design "
+                        f"{self.done + 1} of it; expected {design.number}, which is chosen now: "
+                        "use another store"
                     )
-                self._count(result)
-                yield result
+                self._counted(points)
+                yield points
 
     def _explored(
         self, designs: Sequence[Design], explore: ExploreDesigns
-    ) -> Iterator[DesignResult]:
+    ) -> Iterator[DesignPoints]:
         if not self.sweep.is_sharing:
             yield from explore(designs)
             return
@@ -114,14 +117,14 @@ class SweepRecorder:
             for design in asked:
                 yield known[design.number] if design.number in known else next(fresh)
 
-    def _known(self, designs: Sequence[Design]) -> dict[int, DesignResult]:
+    def _known(self, designs: Sequence[Design]) -> dict[int, DesignPoints]:
         """The designs whose figures other sweeps have found, by number."""
         made = {x: machine for x in designs if (machine := self._machine(x))}
         figures = self.sweep.known_figures([x.accelerator for x in made.values()])
         return {
-            design.number: self._result(design, machine, figures[machine.accelerator])
+            design.number: tuple(self._points(design, machine, figures[machine.accelerator]))
             for design, machine in made.items()
-            if len(figures.get(machine.accelerator, ())) == len(self.checked.networks)
+            if len(figures.get(machine.accelerator, ())) == len(self.sweep.info.methods)
         }
 
     def _machine(self, design: Design) -> MachineFigures | None:
@@ -130,20 +133,22 @@ class SweepRecorder:
         except InputError:  # it gets a row with the reason
             return None
 
-    def _result(
+    def _points(
         self, design: Design, machine: MachineFigures, figures: dict[int, NetworkFigures]
-    ) -> DesignResult:
+    ) -> Iterator[DesignResult]:
         space = self.checked.settings.space
-        networks = (
-            copy_with(figures[place], {"network": entry.name, "weight": entry.weight})
-            for place, entry in enumerate(space.networks)
-        )
-        result = DesignResult(
-            aggregate=space.aggregate,
-            number=design.number,
-            parameters=design.parameters,
-            accelerator=machine.accelerator,
-            area=machine.area,
-            networks=tuple(networks),
-        )
-        return result.with_objectives(space.objectives)
+        for n, objective in enumerate(self.sweep.info.mapped_for):
+            networks = (
+                copy_with(figures[place], {"network": entry.name, "weight": entry.weight})
+                for place, entry in enumerate(space.networks, n * len(space.networks))
+            )
+            result = DesignResult(
+                aggregate=space.aggregate,
+                number=design.number,
+                parameters=design.parameters,
+                mapped_for=objective,
+                accelerator=machine.accelerator,
+                area=machine.area,
+                networks=tuple(networks),
+            )
+            yield result.with_objectives(space.objectives)

@@ -39,17 +39,18 @@ def view_of(
 ) -> DesignsView:
     """The feasible designs, with the free parameters that differ between them."""
     feasible = [x for x in designs if x.is_feasible]
-    best = {x.number for x in front}
+    best = {(x.number, x.mapped_for) for x in front}
     return DesignsView(
         name=space.name,
         numbers=tuple(x.number for x in feasible),
+        mapped_for=tuple(x.mapped_for for x in feasible),
         parameters=tuple(_parameters(space, feasible)),
         objectives=tuple(
             ObjectiveColumn(x, np.array([design.figure(x) for design in feasible], np.float64))
             for x in space.objectives
         ),
-        on_front=np.array([x.number in best for x in feasible], np.bool_),
-        infeasible=len(designs) - len(feasible),
+        on_front=np.array([(x.number, x.mapped_for) in best for x in feasible], np.bool_),
+        infeasible=len({x.number for x in designs} - {x.number for x in feasible}),
     )
 
 
@@ -68,42 +69,44 @@ def _parameters(space: DesignSpace, designs: Sequence[DesignResult]) -> Iterator
 class SweepResult(Frozen, frozen=True):
     """The designs of a sweep, in the order in which they were chosen.
 
-    ``rejected`` counts the designs that were tried and do not meet the constraints; ``objective``
-    is what the mapping of each layer, or the schedule of each network, minimizes; ``base`` is the
-    description of the base accelerator.
+    ``mapped_for`` is what the mapping of each layer, or the schedule of each network, minimizes in
+    turn: each design has a point for each of these, in their order. ``rejected`` counts the designs
+    that were tried and do not meet the constraints; ``base`` is the description of the base
+    accelerator.
     """
 
     space: DesignSpace
     base: Description
-    objective: Objective
-    designs: Annotated[tuple[DesignResult, ...], Field(min_length=1)]
+    mapped_for: tuple[Objective, ...]
+    points: Annotated[tuple[DesignResult, ...], Field(min_length=1)]
     rejected: Count = 0
     static_energy: bool = False
 
     def __repr__(self) -> str:
-        designs = f"{len(self.designs)} designs, {len(self.front)} on the front"
+        count = len(self.points) // len(self.mapped_for)
+        designs = f"{count} designs, {len({x.number for x in self.front})} on the front"
         return f"<{type(self).__name__}: {self.space.name}, {designs}>"
 
     __str__ = __repr__
 
     @cached_property
     def front(self) -> tuple[DesignResult, ...]:
-        """The designs that no other one dominates in the objectives of the space.
+        """The points that no other one dominates in the objectives of the space.
 
-        Ascending by the objectives. Of designs with equal figures, the first.
+        Ascending by the objectives. Of points with equal figures, the first.
         """
         front = Front()
-        for place, design in enumerate(self.designs):
-            front.add(figures_of(design, self.space.objectives), place)
-        return tuple(self.designs[place] for place in front.places)
+        for place, point in enumerate(self.points):
+            front.add(figures_of(point, self.space.objectives), place)
+        return tuple(self.points[place] for place in front.places)
 
     @property
     def infeasible(self) -> tuple[DesignResult, ...]:
-        """The designs without figures."""
-        return tuple(x for x in self.designs if not x.is_feasible)
+        """The points without figures."""
+        return tuple(x for x in self.points if not x.is_feasible)
 
     def best(self, objective: SweepObjective | str) -> DesignResult:
-        """The first design with the lowest value of an objective.
+        """The first point with the lowest value of an objective.
 
         Args:
             objective: an objective, or the name of one of the space or of a quantity.
@@ -114,12 +117,12 @@ class SweepResult(Frozen, frozen=True):
         """
         if isinstance(objective, str):
             objective = self._objective(objective)
-        found = [(value, n) for n, x in enumerate(self.designs)
+        found = [(value, n) for n, x in enumerate(self.points)
                  if (value := x.figure(objective)) is not None]  # fmt: skip
         if not found:
-            first = self.designs[0]
+            first = self.points[0]
             raise InfeasibleError(f"no design of {self.space.name} is feasible; {first.reason}")
-        return self.designs[min(found)[1]]
+        return self.points[min(found)[1]]
 
     def _objective(self, name: str) -> SweepObjective:
         """The quantity or the objective of the space with a name."""
@@ -130,13 +133,15 @@ class SweepResult(Frozen, frozen=True):
             raise ValueError(f"{name!r}; expected {suggestion(name, known)}")
         return known[name]
 
-    def design(self, number: int) -> DesignResult:
-        """The design with a number.
+    def design(self, number: int, mapped_for: Objective | None = None) -> DesignResult:
+        """The design with a number, mapped for one of the objectives (default: the first).
 
         Raises:
             KeyError: where the sweep has none with that number.
         """
-        found = next((x for x in self.designs if x.number == number), None)
+        wanted = mapped_for or self.mapped_for[0]
+        asked = (x for x in self.points if x.number == number and x.mapped_for is wanted)
+        found = next(asked, None)
         if found is None:
             raise KeyError(number)
         return found
@@ -152,33 +157,34 @@ class SweepResult(Frozen, frozen=True):
     @cached_property
     def view(self) -> DesignsView:
         """The feasible designs as columns, which the figures of ``render.figures`` draw."""
-        return view_of(self.space, self.designs, self.front)
+        return view_of(self.space, self.points, self.front)
 
     @property
     def summary(self) -> SweepSummary:
         """The front, and what is to be said of the other designs."""
-        reasons: dict[str, list[DesignResult]] = {}
-        for design in self.infeasible:
-            reasons.setdefault(design.reason or "", []).append(design)
-        gaps = [x.gap or 0.0 for x in self.designs if x.is_feasible]
-        is_feasible = len(self.infeasible) < len(self.designs)
+        reasons: dict[str, dict[int, None]] = {}
+        for point in self.infeasible:
+            reasons.setdefault(point.reason or "", {})[point.number] = None
+        gaps = {x.number: x.gap or 0.0 for x in sorted(self.points, key=lambda x: x.gap or 0.0)
+                if x.is_feasible}  # fmt: skip
+        is_feasible = len(self.infeasible) < len(self.points)
         return SweepSummary(
             space=self.space,
-            objective=self.objective,
+            mapped_for=self.mapped_for,
             is_scheduled=is_multicore(self.base.values),
-            designs=len(self.designs),
+            designs=len(self.points) // len(self.mapped_for),
             rejected=self.rejected,
             front=self.front,
             best={x: self.best(x) for x in self.space.objectives} if is_feasible else {},
-            reasons=tuple(Reason(x, some[0].number, len(some)) for x, some in reasons.items()),
-            unproven=sum(gap > 0 for gap in gaps),
-            gap=max(gaps, default=0.0),
+            reasons=tuple(Reason(x, min(some), len(some)) for x, some in reasons.items()),
+            unproven=sum(gap > 0 for gap in gaps.values()),
+            gap=max(gaps.values(), default=0.0),
             columns=lambda: self.view,
         )
 
     def relation(self) -> Relation:
-        """The designs as a table: parameters, figures, whether they are on the front, reasons."""
+        """The points as a table: parameters, figures, whether they are on the front, reasons."""
         # pyarrow takes long to import
         from nestmap.pipeline.sweep.result.result_relation import relation_of  # noqa: PLC0415
 
-        return relation_of(self.space, self.designs, self.front)
+        return relation_of(self.space, self.points, self.front)

@@ -26,18 +26,19 @@ _NETWORK: pa.DataType = pa.struct(
 def relation_of(
     space: DesignSpace, designs: Sequence[DesignResult], front: Sequence[DesignResult]
 ) -> Relation:
-    """A row for each design, in order.
+    """A row for each design and what it is mapped for, in order.
 
-    Columns: the number of the design, its parameters, energy (pJ), latency (cycles), edp, area,
-    objectives that are expressions, the largest gap of a network, whether it is on the front, the
-    reason why it has no figures, and the figures of each network.
+    Columns: the number of the design, its parameters, what it is mapped for, energy (pJ), latency
+    (cycles), edp, area, objectives that are expressions, the largest gap of a network, whether it
+    is on the front, the reason why it has no figures, and the figures of each network.
     """
-    best = {x.number for x in front}
+    best = {(x.number, x.mapped_for) for x in front}
     columns: dict[str, pa.Array[pa.Scalar[pa.DataType]]] = {
         "design": pa.array([x.number for x in designs], _integers([x.number for x in designs]))
     }
     for n, parameter in enumerate(space.parameters):
         columns[parameter.name] = _values([x.parameters[n][1] for x in designs])
+    columns["mapped_for"] = pa.array([x.mapped_for.value for x in designs], pa.string())
     figures = pa.float64()
     columns["energy"] = pa.array([x.energy for x in designs], figures)
     columns["latency"] = pa.array([x.latency for x in designs], figures)
@@ -47,7 +48,7 @@ def relation_of(
         if str(objective) not in columns:
             columns[str(objective)] = pa.array([x.figure(objective) for x in designs], figures)
     columns["gap"] = pa.array([x.gap for x in designs], figures)
-    columns["on_front"] = pa.array([x.number in best for x in designs], pa.bool_())
+    columns["on_front"] = pa.array([(x.number, x.mapped_for) in best for x in designs], pa.bool_())
     columns["reason"] = pa.array([x.reason for x in designs], pa.string())
     networks = [[network.model_dump() for network in x.networks] for x in designs]
     columns["networks"] = pa.array(networks, pa.list_(_NETWORK))

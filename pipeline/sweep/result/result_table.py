@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from nestmap.model.design_space.expression_syntax import Value
-from nestmap.model.design_space.objective import DesignObjective, ObjectiveFormula, SweepObjective
+from nestmap.model.design_space.objective import DesignObjective, ObjectiveFormula
 from nestmap.model.design_space.result import DesignResult
 from nestmap.model.design_space.space import Aggregate
 from nestmap.pipeline.format.numbers import count, gap_text
@@ -20,7 +20,7 @@ MOST_REASONS = 3
 
 
 def front_table(result: SweepSummary, link: Callable[[int], str] = lambda _: "") -> Table:
-    """A row for each design on the front: its number, parameters, and figures.
+    """A row for each point on the front: design, parameters, what it is mapped for, and figures.
 
     ``link`` gives the address of what is known of the design with a number.
     """
@@ -34,16 +34,25 @@ def front_table(result: SweepSummary, link: Callable[[int], str] = lambda _: "")
     edp = [number_column("EDP", "pJ x cycles")] if DesignObjective.EDP in goals else []
     others = [number_column(str(x)) for x in goals if isinstance(x, ObjectiveFormula)]
     gaps = [number_column("Gap")] if any(x.gap for x in result.front) else []
-    columns = [number_column("Design"), *parameters, *figures, *edp, number_column("Area"), *others]
-    rows = [(*_cells(x, goals, link), *(cells.gap(x.gap) for _ in gaps)) for x in result.front]
+    mapped = [Column(_how(result))] if len(result.mapped_for) > 1 else []
+    design = [number_column("Design"), *parameters, *mapped]
+    columns = [*design, *figures, *edp, number_column("Area"), *others]
+    rows = [(*_cells(result, x, link), *(cells.gap(x.gap) for _ in gaps)) for x in result.front]
     return table([*columns, *gaps], rows)
 
 
+def _how(result: SweepSummary) -> str:
+    return "Scheduled for" if result.is_scheduled else "Mapped for"
+
+
 def _cells(
-    design: DesignResult, goals: Sequence[SweepObjective], link: Callable[[int], str]
+    result: SweepSummary, design: DesignResult, link: Callable[[int], str]
 ) -> Iterator[Cell]:
+    goals = result.space.objectives
     yield replace(cells.count(design.number), link=link(design.number))
     yield from (_value(value) for _, value in design.parameters)
+    if len(result.mapped_for) > 1:
+        yield Cell(design.mapped_for.value)
     yield cells.energy(design.energy or 0)
     yield cells.cycles(design.latency or 0)
     if DesignObjective.EDP in goals:
@@ -74,9 +83,12 @@ def notes(result: SweepSummary) -> Iterator[str]:
     designs = f"{count(result.designs)} design{'s' * (result.designs != 1)}"
     of = "" if result.designs == result.space.size else f" of {count(result.space.size)}"
     how = "network is scheduled" if result.is_scheduled else "layer is mapped"
+    best = len({x.number for x in result.front})
+    points = f" with {count(len(result.front))} points" if len(result.front) > best else ""
+    turn = " in turn" if len(result.mapped_for) > 1 else ""
     yield (
-        f"{designs}{of} explored, {count(len(result.front))} on the front; each {how} for "
-        f"{result.objective}."
+        f"{designs}{of} explored, {count(best)} on the front{points}; each {how} for "
+        f"{', '.join(result.mapped_for)}{turn}."
     )
     if result.unproven:
         are = "is" if result.unproven == 1 else "are"

@@ -27,15 +27,15 @@ class Reason(NamedTuple):
 class SweepSummary:
     """The front of a sweep, and what is to be said of its other designs.
 
-    ``objective`` is that of the mapping of each layer, or of the schedule of each network on
-    several cores (``is_scheduled``); ``designs`` and ``rejected`` count those that are explored and
-    those that do not meet the constraints; ``best`` has the design with the lowest value of each
-    objective, unless none is feasible. ``unproven`` counts the designs of which a network has a
-    gap, ``gap`` is the largest of all. ``columns`` makes the view.
+    ``mapped_for`` is what the mapping of each layer, or the schedule of each network on several
+    cores (``is_scheduled``), minimizes in turn; ``designs`` and ``rejected`` count those that are
+    explored and those that do not meet the constraints; ``best`` has the point with the lowest
+    value of each objective, unless none is feasible. ``unproven`` counts the designs of which a
+    network has a gap, ``gap`` is the largest of all. ``columns`` makes the view.
     """
 
     space: DesignSpace
-    objective: Objective
+    mapped_for: tuple[Objective, ...]
     is_scheduled: bool
     designs: int
     rejected: int

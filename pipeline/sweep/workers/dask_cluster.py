@@ -22,8 +22,7 @@ from typing import Final, NamedTuple, Protocol, cast
 
 from nestmap.model import InputError
 from nestmap.model.design_space.design import Design
-from nestmap.model.design_space.result import DesignResult
-from nestmap.pipeline.sweep.explore_designs import ExploreDesigns
+from nestmap.pipeline.sweep.explore_designs import DesignPoints, ExploreDesigns
 from nestmap.pipeline.sweep.methods.method import SweepMethod
 from nestmap.pipeline.sweep.workers.place import DaskScheduler
 from nestmap.pipeline.util.extras import check_installed
@@ -43,7 +42,7 @@ _CLOSE_SECONDS: Final = 2.0
 class _Future(Protocol):
     """The part of ``distributed.Future`` in use."""
 
-    def result(self) -> DesignResult: ...
+    def result(self) -> DesignPoints: ...
 
 
 class _Client(Protocol):
@@ -51,7 +50,7 @@ class _Client(Protocol):
 
     def submit(
         self,
-        run: Callable[[bytes, Design], DesignResult],
+        run: Callable[[bytes, Design], DesignPoints],
         job: bytes,
         design: Design,
         /,
@@ -150,7 +149,7 @@ def _explored(
     place: DaskScheduler,
     job: bytes,
     designs: Sequence[Design],
-) -> Iterator[DesignResult]:
+) -> Iterator[DesignPoints]:
     """The results in order.
 
     Raises:
@@ -208,11 +207,11 @@ def _version() -> str:
 
 
 @lru_cache(maxsize=2)
-def _explorer_of(job: bytes) -> Callable[[Design], DesignResult]:
+def _explorer_of(job: bytes) -> Callable[[Design], DesignPoints]:
     """What a worker explores, read once."""
     return cast("SweepMethod", pickle.loads(job)).explorer(Event())
 
 
-def _explore(job: bytes, design: Design) -> DesignResult:
+def _explore(job: bytes, design: Design) -> DesignPoints:
     """Runs on a worker."""
     return _explorer_of(job)(design)

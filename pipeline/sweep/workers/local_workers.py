@@ -23,8 +23,7 @@ from nestmap.costmodel.evaluate_rows import is_compiled_before
 from nestmap.costmodel.kernel.jit import cache_folder
 from nestmap.model import InputError
 from nestmap.model.design_space.design import Design
-from nestmap.model.design_space.result import DesignResult
-from nestmap.pipeline.sweep.explore_designs import ExploreDesigns
+from nestmap.pipeline.sweep.explore_designs import DesignPoints, ExploreDesigns
 from nestmap.pipeline.sweep.methods.method import SweepMethod
 from nestmap.search.parallel import map_in_order
 from nestmap.store.connection.interrupts import defer_interrupts
@@ -37,7 +36,7 @@ def thread_explorer(method: SweepMethod, workers: int) -> ExploreDesigns:
     stopped = Event()
     explorer = method.explorer(stopped)
 
-    def explore(designs: Sequence[Design]) -> Iterator[DesignResult]:
+    def explore(designs: Sequence[Design]) -> Iterator[DesignPoints]:
         stopped.clear()
         return map_in_order(explorer, designs, workers, stopped.set)
 
@@ -68,8 +67,8 @@ def process_explorer(method: SweepMethod, processes: int) -> Generator[ExploreDe
 
 
 def _explored(
-    pool: _Pool, alone: Callable[[Design], DesignResult], designs: Sequence[Design]
-) -> Iterator[DesignResult]:
+    pool: _Pool, alone: Callable[[Design], DesignPoints], designs: Sequence[Design]
+) -> Iterator[DesignPoints]:
     """The results in order; a machine's first design is explored here, which compiles kernels."""
     if designs and not is_compiled_before():
         yield alone(designs[0])
@@ -81,7 +80,7 @@ class _InHand(NamedTuple):
     """A design that a worker has, or is about to get."""
 
     design: Design
-    result: Future[DesignResult]
+    result: Future[DesignPoints]
 
 
 @final
@@ -104,7 +103,7 @@ class _Pool:
         self._ending.close()
         self._pool.shutdown(cancel_futures=True)
 
-    def explored(self, designs: Sequence[Design]) -> Iterator[DesignResult]:
+    def explored(self, designs: Sequence[Design]) -> Iterator[DesignPoints]:
         """The results of designs, in their order.
 
         Raises:
@@ -137,7 +136,7 @@ class _Pool:
             with defer_interrupts():  # a worker that is started half would print a traceback
                 return _InHand(design, self._pool.submit(_explore, design))
         except BrokenProcessPool as error:  # noticed when its result is needed
-            failed = Future[DesignResult]()
+            failed = Future[DesignPoints]()
             failed.set_exception(error)
             return _InHand(design, failed)
 
@@ -154,7 +153,7 @@ def _ended(design: Design) -> InputError:
 class _Worker:
     """What this process explores, if it is a worker."""
 
-    explore: Callable[[Design], DesignResult] | None = None
+    explore: Callable[[Design], DesignPoints] | None = None
 
 
 def _begin(job: bytes, ending: Connection) -> None:
@@ -172,6 +171,6 @@ def _end_with(ending: Connection) -> None:
     os._exit(1)
 
 
-def _explore(design: Design) -> DesignResult:
+def _explore(design: Design) -> DesignPoints:
     assert _Worker.explore is not None
     return _Worker.explore(design)

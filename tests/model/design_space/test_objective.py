@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from nestmap.model import Objective
 from nestmap.model.design_space.expression import Expression
 from nestmap.model.design_space.expression_syntax import Value
 from nestmap.model.design_space.objective import DesignObjective, ObjectiveFormula, SweepObjective
@@ -41,7 +42,12 @@ def design(
         for n, (weight, energy, latency) in enumerate(networks)
     )
     return DesignResult(
-        aggregate=aggregate, number=0, parameters=PARAMETERS, area=area, networks=figures
+        aggregate=aggregate,
+        number=0,
+        parameters=PARAMETERS,
+        mapped_for=Objective.ENERGY,
+        area=area,
+        networks=figures,
     )
 
 
@@ -197,7 +203,11 @@ def test_feasible_designs_stay_as_they_are() -> None:
     made = design([(1.0, 3.0, 5.0)])
     assert made.with_objectives((DesignObjective.EDP, formula("energy * rows"))) is made
     refused = DesignResult(
-        aggregate=Aggregate.SUM, number=0, parameters=PARAMETERS, reason="too small"
+        aggregate=Aggregate.SUM,
+        number=0,
+        parameters=PARAMETERS,
+        mapped_for=Objective.ENERGY,
+        reason="too small",
     )
     assert refused.with_objectives((formula("energy"),)) is refused
     assert refused.figure(formula("energy")) is None

@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from nestmap.model import Objective
 from nestmap.model.design_space.expression import Expression
 from nestmap.model.design_space.expression_syntax import Value
 from nestmap.model.design_space.objective import DesignObjective, ObjectiveFormula, SweepObjective
@@ -51,9 +52,10 @@ def designs(
     objectives: Sequence[SweepObjective] = (ENERGY, LATENCY),
     parameters: Mapping[str, Sequence[Value]] = PARAMETERS,
     infeasible: int = 0,
+    each: int = 1,
 ) -> DesignsView:
-    """So many designs, always the same ones."""
-    steps = np.arange(1, number + 1, dtype=np.float64)
+    """So many designs, always the same ones; ``each`` is mapped for so many objectives."""
+    steps = np.arange(1, number * each + 1, dtype=np.float64)
     columns = tuple(
         parameter_column(name, [values[int(x)] for x in steps * (0.7548776662 + n) % len(values)])
         for n, (name, values) in enumerate(parameters.items())
@@ -74,7 +76,9 @@ def designs(
     chosen = tuple(ObjectiveColumn(x, figures[x]) for x in objectives)
     rows = np.stack([x.values for x in chosen], axis=1)
     on_front = _on_front(rows)
-    return DesignsView("arrays", tuple(range(number)), columns, chosen, on_front, infeasible)
+    mapped = tuple(Objective)[:each] * number
+    numbers = tuple(n // each for n in range(number * each))
+    return DesignsView("arrays", numbers, mapped, columns, chosen, on_front, infeasible)
 
 
 def _on_front(rows: Floats) -> Flags:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from nestmap import SweepResult
+from nestmap.model.design_space.result import DesignResult
 from tests.pipeline.cli.inputs import LAYER, written
 
 SPACE: Final = """\
@@ -28,6 +30,11 @@ objectives: [energy, latency]
 
 OTHER: Final = LAYER % (0, "only", "3, 8, 5", 0, 0)
 """A network with a layer that the first one has, too."""
+
+
+def mapped_first(found: SweepResult) -> list[DesignResult]:
+    """Each design once, mapped for the first objective."""
+    return [x for x in found.points if x.mapped_for is found.mapped_for[0]]
 
 
 def write_space(folder: Path, text: str = SPACE) -> Path:

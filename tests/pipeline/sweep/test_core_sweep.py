@@ -16,7 +16,6 @@ from nestmap.model import InputError, Objective
 from nestmap.model.base import copy_with
 from nestmap.model.design_space.expression import Expression
 from nestmap.model.design_space.objective import ObjectiveFormula
-from nestmap.model.design_space.result import DesignResult
 from nestmap.model.multicore.population import AllocationObjective
 from nestmap.model.multicore.problem import StreamProblem
 from nestmap.pipeline.explore.options import SearchOptions
@@ -28,12 +27,14 @@ from nestmap.pipeline.multicore.run import StreamJob, StreamPorts
 from nestmap.pipeline.render.text.query_result_file import Layout, answer_text
 from nestmap.pipeline.stage_graph import Stage
 from nestmap.pipeline.stages.multicore.inter_core import ScheduledSearch
+from nestmap.pipeline.sweep.explore_designs import DesignPoints
 from nestmap.pipeline.sweep.methods import several_cores
 from nestmap.pipeline.sweep.methods.sweep_method import stream_plan_of_sweep
 from nestmap.pipeline.sweep.record.recorded_summary import read_summary
 from nestmap.store import RunStatus, Store
 from nestmap.store.maintenance.check import check_store
 from tests.pipeline.sweep.core_spaces import CORE, COUNTS, MACHINE, OFFCHIP, SPACE, write_core_space
+from tests.pipeline.sweep.spaces import mapped_first
 
 PLAN: Final = stream_plan(individuals=4, generations=3, seed=1, lpf_limit=3)
 DESIGNS: Final = list(product((1, 2), (8, 32), (True, False)))
@@ -66,15 +67,20 @@ def machine(lanes: int, wires: int, is_dual: bool) -> Mapping[str, object]:
 
 
 def test_every_figure_is_that_of_a_schedule(swept: SweepResult, file: Path) -> None:
-    assert [x.number for x in swept.designs] == list(range(len(DESIGNS)))
-    for design, values in zip(swept.designs, DESIGNS, strict=True):
+    """The front of one search has a schedule for each objective."""
+    asked = list(product(DESIGNS, swept.mapped_for))
+    assert swept.mapped_for == (Objective.LATENCY, Objective.ENERGY, Objective.EDP)
+    for design, (values, objective) in zip(swept.points, asked, strict=True):
+        plan = copy_with(PLAN, {"objective": objective})
+        assert design.mapped_for is objective
+        assert design.number == DESIGNS.index(values)
         assert tuple(dict(design.parameters).values()) == values
         first, other = (
             nestmap.stream(
                 file.parent / f"{name}.yaml",
                 machine(*values),
                 file.parent / "split.yaml",
-                plan=PLAN,
+                plan=plan,
                 workers=1,
             )
             for name in ("net", "other")
@@ -88,7 +94,12 @@ def test_every_figure_is_that_of_a_schedule(swept: SweepResult, file: Path) -> N
         assert design.accelerator == first.problem.accelerator.content_hash
         lanes, _, is_dual = values
         assert design.area == (lanes + 3) * (1 + is_dual)  # the one off the chip does not count
-    assert len({x.latency for x in swept.designs}) == len(DESIGNS)
+    fast = {x.latency for x in swept.points if x.mapped_for is Objective.LATENCY}
+    assert len(fast) == len(DESIGNS)
+    frugal = [x.energy for x in swept.points if x.mapped_for is Objective.ENERGY]
+    others = [x.energy for x in swept.points if x.mapped_for is Objective.LATENCY]
+    assert all(a <= b for a, b in zip(frugal, others, strict=True) if a and b)
+    assert frugal != others
 
 
 def exported(result: SweepResult) -> str:
@@ -107,7 +118,7 @@ def test_results_do_not_depend_on_threads_or_processes(swept: SweepResult, file:
 
 
 def test_the_yaml_of_a_design_runs_as_it_is(swept: SweepResult, file: Path) -> None:
-    for design in swept.designs[:2]:
+    for design in mapped_first(swept)[:2]:
         made = file.parent / f"design{design.number}.yaml"
         made.write_text(swept.accelerator_yaml(design))
         again = nestmap.stream(
@@ -126,15 +137,15 @@ def test_spaces_are_given_as_values_or_models(swept: SweepResult, file: Path) ->
     values["accelerator"] = {**yaml.safe_load(MACHINE), "cores": cores}
     for space in (parse_design_space(file), values):
         found = nestmap.sweep(space, plan=PLAN)
-        assert [(x.energy, x.latency) for x in found.designs] == [
-            (x.energy, x.latency) for x in swept.designs
+        assert [(x.energy, x.latency) for x in found.points] == [
+            (x.energy, x.latency) for x in swept.points
         ]
 
 
 def test_a_sweep_over_the_number_of_cores_is_one_of_schedules(tmp_path: Path) -> None:
     found = nestmap.sweep(write_core_space(tmp_path, COUNTS), plan=PLAN)
     lane, offchip = yaml.safe_load(CORE), yaml.safe_load(OFFCHIP)
-    for design, count in zip(found.designs, (1, 2, 4), strict=True):
+    for design, count in zip(mapped_first(found), (1, 2, 4), strict=True):
         numbers = [0, *range(2, count + 1)]
         rows = {1: [], 2: [(0, 2)], 4: [(0, 2), (0, 3), (2, 4), (3, 4)]}[count]
         near = {"bandwidth": 16, "energy_per_bit": 0.2}
@@ -153,7 +164,7 @@ def test_a_sweep_over_the_number_of_cores_is_one_of_schedules(tmp_path: Path) ->
         assert design.accelerator == alone.problem.accelerator.content_hash
         assert (design.energy, design.latency) == (alone.energy, alone.latency)
         assert design.area == 5 * count
-    latencies = [x.latency or 0 for x in found.designs]
+    latencies = [x.latency or 0 for x in mapped_first(found)]
     assert latencies == sorted(latencies, reverse=True)
     assert len(set(latencies)) == 3
 
@@ -164,8 +175,8 @@ def test_a_base_in_the_space_may_name_files_beside_it(swept: SweepResult, tmp_pa
         tmp_path, SPACE.replace("accelerator: duo.yaml\n", f"accelerator:\n{lines}")
     )
     found = nestmap.sweep(file, plan=PLAN)
-    assert [(x.energy, x.accelerator) for x in found.designs] == [
-        (x.energy, x.accelerator) for x in swept.designs
+    assert [(x.energy, x.accelerator) for x in found.points] == [
+        (x.energy, x.accelerator) for x in swept.points
     ]
 
 
@@ -182,7 +193,7 @@ class Kill:
     def start(self, designs: int) -> None:
         """It begins."""
 
-    def explored(self, design: DesignResult, front: int) -> None:
+    def explored(self, points: DesignPoints, front: int) -> None:
         """One less is left."""
         self.left -= 1
         if not self.left:
@@ -202,12 +213,13 @@ def test_a_sweep_that_ended_early_is_resumed_without_its_files(tmp_path: Path) -
     assert nestmap.resume_sweep("cores", path) == whole
     found = nestmap.recorded_sweep("cores", path)
     assert found == whole
-    assert found.accelerator_yaml(found.designs[3]) == whole.accelerator_yaml(whole.designs[3])
+    assert found.accelerator_yaml(found.points[3]) == whole.accelerator_yaml(whole.points[3])
     with Store.open_read_only(path) as store:
         assert read_summary("cores", store).front == whole.front
         rows = list(store.query("SELECT accelerator FROM runs").rows())
-        assert {x["accelerator"] for x in rows} == {x.accelerator for x in whole.front}
-        assert len(rows) == 2 * len(whole.front)  # a run for each network
+        machines = {x.accelerator for x in whole.front}
+        assert {x["accelerator"] for x in rows} == machines
+        assert len(rows) == 2 * len(machines)  # a run for each network
         assert {x.status for x in store.runs()} == {RunStatus.DONE}
     assert check_store(path).is_sound
 
@@ -226,16 +238,16 @@ def test_sweeps_share_what_they_find_with_the_same_plan(
     monkeypatch.setattr(several_cores, "stream_pipeline", counted)
     path = tmp_path / "s.duckdb"
     first = nestmap.sweep(write_core_space(tmp_path), plan=PLAN, store=path, runs="none")
-    assert len(scheduled) == 2 * len(first.designs)
+    assert len(scheduled) == 2 * len(mapped_first(first))
     scheduled.clear()
     fewer = write_core_space(tmp_path, SPACE.replace("wires: [8, 32]", "wires: [32, 64]"))
     found = nestmap.sweep(fewer, plan=PLAN, store=path, runs="none")
-    known = {x.accelerator for x in first.designs}
-    assert set(scheduled) == {x.accelerator for x in found.designs} - known
+    known = {x.accelerator for x in first.points}
+    assert set(scheduled) == {x.accelerator for x in found.points} - known
     assert found == nestmap.sweep(fewer, plan=PLAN)
     scheduled.clear()
     nestmap.sweep(fewer, plan=stream_plan(generations=0, lpf_limit=2), store=path, runs="none")
-    assert {x.accelerator for x in found.designs} == set(scheduled)
+    assert {x.accelerator for x in found.points} == set(scheduled)
 
 
 def test_the_default_plan_is_for_the_objectives_of_the_space(file: Path) -> None:
@@ -268,10 +280,8 @@ def test_objectives_may_be_expressions(swept: SweepResult, tmp_path: Path) -> No
     plan = stream_plan_of_sweep(parse_design_space(file), SearchOptions())
     assert [x.value for x in plan.genetic.objectives] == ["energy", "latency"]
     found = nestmap.sweep(file, plan=PLAN)
-    assert [(x.energy, x.area) for x in found.designs] == [
-        (x.energy, x.area) for x in swept.designs
-    ]
-    best = min((x.energy or 0) * (x.area or 0) for x in found.designs)
+    assert [(x.energy, x.area) for x in found.points] == [(x.energy, x.area) for x in swept.points]
+    best = min((x.energy or 0) * (x.area or 0) for x in found.points)
     assert found.best("cost").figure(found.space.objectives[1]) == best
 
 
@@ -281,7 +291,7 @@ def test_designs_without_a_schedule_have_a_reason(tmp_path: Path) -> None:
     )
     found = nestmap.sweep(write_core_space(tmp_path, text), plan=PLAN)
     assert not found.front
-    for design in found.designs:
+    for design in found.points:
         assert design.area is not None
         assert design.reason is not None
         assert "net.yaml: " in design.reason
@@ -294,7 +304,7 @@ def test_a_bound_of_the_latency_is_the_gap_of_a_design(tmp_path: Path) -> None:
     found = nestmap.sweep(file, plan=plan)
     assert nestmap.sweep(file, plan=plan, workers=1) == found
     made = tmp_path / "design.yaml"
-    for design in found.designs:
+    for design in found.points:
         made.write_text(found.accelerator_yaml(design))
         alone = nestmap.stream(tmp_path / "net.yaml", made, tmp_path / "split.yaml", plan=plan)
         assert alone.bound is not None
@@ -304,7 +314,7 @@ def test_a_bound_of_the_latency_is_the_gap_of_a_design(tmp_path: Path) -> None:
 
 def test_designs_may_be_sampled(file: Path) -> None:
     found = nestmap.sweep(file, plan=PLAN, strategy="nsga2", designs=5)
-    assert len({x.number for x in found.designs}) == 5
+    assert len({x.number for x in found.points}) == 5
     assert nestmap.sweep(file, plan=PLAN, strategy="nsga2", designs=5, workers=1) == found
 
 
@@ -315,7 +325,7 @@ def test_runs_of_all_designs_are_recorded_once(
     for _ in range(2):
         assert nestmap.sweep(file, plan=PLAN, store=path, runs="all") == swept
         with Store.open_read_only(path) as store:
-            assert len(store.runs()) == 2 * len(swept.designs)
+            assert len(store.runs()) == 2 * len(mapped_first(swept))
 
 
 def test_a_type_of_connection_is_a_field(tmp_path: Path) -> None:
@@ -323,7 +333,9 @@ def test_a_type_of_connection_is_a_field(tmp_path: Path) -> None:
     text = text.replace("connectivity[1].bandwidth: wires", "connectivity[0].type: kind")
     found = nestmap.sweep(write_core_space(tmp_path, text), plan=PLAN)
     assert not found.infeasible
-    types = ["type: link" in found.accelerator_yaml(x) for x in found.designs if x.number % 2 == 0]
+    types = [
+        "type: link" in found.accelerator_yaml(x) for x in mapped_first(found) if x.number % 2 == 0
+    ]
     assert types == [True, False] * 2
 
 
@@ -386,5 +398,5 @@ def test_constraints_know_cores_and_memories(tmp_path: Path) -> None:
     text = SPACE.replace("when:", f"constraints: {conditions}\nwhen:")
     found = nestmap.sweep(write_core_space(tmp_path, text), plan=PLAN)
     kept = [(x, y, z) for x, y, z in DESIGNS if (x + 3) * (1 + z) <= 8]
-    assert [tuple(dict(x.parameters).values()) for x in found.designs] == kept
+    assert [tuple(dict(x.parameters).values()) for x in mapped_first(found)] == kept
     assert found.rejected == len(DESIGNS) - len(kept) > 0

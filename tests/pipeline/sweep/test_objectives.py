@@ -77,7 +77,7 @@ def test_the_expression_of_a_quantity_is_that_quantity(
     one = of(file, energy, area, strategy=strategy, designs=designs)
     other = of(file, formula("energy"), formula("area"), strategy=strategy, designs=designs)
     assert len(one.front) > 1
-    assert other.designs == one.designs
+    assert other.points == one.points
     assert other.front == one.front
     assert [x.values.tolist() for x in other.view.objectives] == [
         x.values.tolist() for x in one.view.objectives
@@ -92,12 +92,12 @@ def test_of_sums_the_product_of_energy_and_latency_is_the_edp(
     one = of(file, edp, area, strategy=strategy, designs=designs)
     other = of(file, formula("energy * latency"), area, strategy=strategy, designs=designs)
     assert len(one.front) > 1
-    assert (other.designs, other.front) == (one.designs, one.front)
+    assert (other.points, other.front) == (one.points, one.front)
 
 
 def test_the_front_is_that_of_all_designs(swept: SweepResult) -> None:
     figures: list[tuple[float, float, float]] = []
-    for x in swept.designs:
+    for x in swept.points:
         assert x.energy is not None
         assert x.latency is not None
         assert x.area is not None
@@ -108,13 +108,13 @@ def test_the_front_is_that_of_all_designs(swept: SweepResult) -> None:
     }  # fmt: skip
     found = [tuple(x.figure(goal) for goal in swept.space.objectives) for x in swept.front]
     assert found == sorted(best)
-    assert 1 < len(found) < len(swept.designs)
+    assert 1 < len(found) < len(swept.points)
 
 
 def test_objectives_are_found_by_their_names(swept: SweepResult) -> None:
     _, cost, text = swept.space.objectives
     for name, goal in (("cost", cost), ("energy * latency ** 2", text)):
-        least = min(x.figure(goal) or 0 for x in swept.designs)
+        least = min(x.figure(goal) or 0 for x in swept.points)
         assert swept.best(name).figure(goal) == least
         assert swept.best(goal) == swept.best(name)
     with pytest.raises(ValueError, match=r"'cots'; expected cost \(one of energy, latency"):
@@ -124,10 +124,10 @@ def test_objectives_are_found_by_their_names(swept: SweepResult) -> None:
 def test_tables_and_files_have_the_expressions(swept: SweepResult) -> None:
     assert "lowest latency, cost, energy * latency ** 2 for" in heading(swept.summary)
     shown = front_table(swept.summary)
-    assert [x.title for x in shown.columns][-3:] == ["Area", "cost", "energy * latency ** 2"]
+    assert [x.title for x in shown.columns][-4:] == ["Area", "cost", "energy * latency ** 2", "Gap"]
     rows = json.loads("\n".join(answer_text(swept.relation(), Layout.JSON)))
     goals = swept.space.objectives[1:]
-    for row, design in zip(rows, swept.designs, strict=True):
+    for row, design in zip(rows, swept.points, strict=True):
         assert [row[str(x)] for x in goals] == [design.figure(x) for x in goals]
     assert SweepResult.model_validate_json(swept.model_dump_json()) == swept
 
@@ -135,7 +135,7 @@ def test_tables_and_files_have_the_expressions(swept: SweepResult) -> None:
 def test_a_parameter_may_be_an_objective(file: Path) -> None:
     found = of(file, DesignObjective.ENERGY, formula("lanes"), strategy="grid", designs=None)
     rows = json.loads("\n".join(answer_text(found.relation(), Layout.JSON)))
-    assert [x["lanes"] for x in rows] == [dict(x.parameters)["lanes"] for x in found.designs]
+    assert [x["lanes"] for x in rows] == [dict(x.parameters)["lanes"] for x in found.points]
     assert found.best("lanes").number == 0
 
 
@@ -151,7 +151,7 @@ def test_a_design_without_a_value_is_infeasible(tmp_path: Path) -> None:
     )
     for sampled in ("nsga2", "tpe"):
         some = nestmap.sweep(tmp_path / "space.yaml", strategy=sampled, designs=12)
-        assert all(x == found.design(x.number) for x in some.designs)
+        assert all(x == found.design(x.number, x.mapped_for) for x in some.points)
         assert all(np.isfinite(x.values).all() for x in some.view.objectives)
 
 

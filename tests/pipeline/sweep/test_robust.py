@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import nestmap
 from nestmap import SweepResult
-from nestmap.model import InputError
+from nestmap.model import InputError, Objective
 from nestmap.model.design_space.objective import DesignObjective
 from nestmap.model.design_space.result import DesignResult, NetworkFigures
 from nestmap.model.design_space.space import Aggregate
@@ -28,7 +28,14 @@ def of_networks(networks: list[tuple[float, float, float]], aggregate: Aggregate
         NetworkFigures(network=f"n{n}", weight=weight, energy=energy, latency=latency)
         for n, (weight, energy, latency) in enumerate(networks)
     )
-    return DesignResult(aggregate=aggregate, number=0, parameters=(), area=2.0, networks=figures)
+    return DesignResult(
+        aggregate=aggregate,
+        number=0,
+        parameters=(),
+        mapped_for=Objective.ENERGY,
+        area=2.0,
+        networks=figures,
+    )
 
 
 @given(NETWORKS)
@@ -53,7 +60,13 @@ def test_of_one_network_the_worst_is_the_sum(network: tuple[float, float, float]
 
 
 def test_infeasible_designs_have_no_worst_network() -> None:
-    made = DesignResult(aggregate=Aggregate.WORST, number=0, parameters=(), reason="too small")
+    made = DesignResult(
+        aggregate=Aggregate.WORST,
+        number=0,
+        parameters=(),
+        mapped_for=Objective.ENERGY,
+        reason="too small",
+    )
     assert [made.figure(x) for x in DesignObjective] == [None] * 4
     assert (made.energy, made.latency, made.edp) == (None, None, None)
 
@@ -67,7 +80,7 @@ def robust(tmp_path_factory: pytest.TempPathFactory) -> SweepResult:
 
 def test_the_front_of_worst_cases_is_that_of_all_pairs(robust: SweepResult) -> None:
     figures: list[tuple[float, float]] = []
-    for design in robust.designs:
+    for design in robust.points:
         first, other = design.networks
         figures.append(
             (

@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 
 import nestmap
 from nestmap import DesignSpace, SweepResult
-from nestmap.model import InfeasibleError, InputError, MappingProblem
+from nestmap.model import InfeasibleError, InputError, MappingProblem, Objective
 from nestmap.model.base import copy_with
 from nestmap.model.design_space.objective import DesignObjective
 from nestmap.model.design_space.parameters import COLUMNS
 from nestmap.model.workload.densities import with_densities
+from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.frontend.yaml.design_space import parse_design_space
 from nestmap.pipeline.render.text.query_result_file import Layout, answer_text
@@ -56,14 +57,20 @@ def machine(lanes: int, words: int, has_outlet: bool) -> dict[str, object]:
 
 
 def test_every_figure_is_that_of_an_exploration(swept: SweepResult, file: Path) -> None:
-    assert [x.number for x in swept.designs] == list(range(len(DESIGNS)))
-    for design, (lanes, words, has_outlet) in zip(swept.designs, DESIGNS, strict=True):
+    """Each design is mapped for energy, for latency, and for their product."""
+    mapped_for = (Objective.ENERGY, Objective.LATENCY, Objective.EDP)
+    assert swept.mapped_for == mapped_for
+    asked = list(product(enumerate(DESIGNS), mapped_for))
+    assert [(x.number, x.mapped_for) for x in swept.points] == [(n, o) for (n, _), o in asked]
+    for design, ((_, (lanes, words, has_outlet)), objective) in zip(
+        swept.points, asked, strict=True
+    ):
         assert dict(design.parameters) == {
             **{"lanes": lanes, "words": words, "bits": 8 * words, "has_outlet": has_outlet}
         }
         tree = machine(lanes, words, has_outlet)
         first, other = (
-            nestmap.explore(file.parent / f"{name}.yaml", tree, objective="energy", workers=1)
+            nestmap.explore(file.parent / f"{name}.yaml", tree, objective=objective, workers=1)
             for name in ("net", "other")
         )
         assert design.reason is None
@@ -78,18 +85,36 @@ def test_every_figure_is_that_of_an_exploration(swept: SweepResult, file: Path) 
         assert (design.energy, design.latency) == (energy, latency)
         assert design.edp == energy * latency
         assert design.area == lanes
-        assert [x.gap for x in design.networks] == [0, 0]
+        if objective is not Objective.EDP:  # whose bound is that of all layers together
+            assert [x.gap for x in design.networks] == [0, 0]
+
+
+def test_designs_are_compared_as_each_is_at_its_best(swept: SweepResult) -> None:
+    """What mappings for energy cost in cycles does not decide which design is fast."""
+    best = swept.best("latency")
+    assert best.mapped_for is Objective.LATENCY
+    energy = [x.latency for x in swept.points if x.mapped_for is Objective.ENERGY and x.latency]
+    assert best.latency is not None
+    assert best.latency < min(energy)
+    assert {x.mapped_for for x in swept.front} > {Objective.ENERGY, Objective.LATENCY}
+
+
+def test_an_objective_that_is_given_is_the_only_one(swept: SweepResult, file: Path) -> None:
+    plan = SearchPlan.of({"objective": "latency"})
+    for found in (nestmap.sweep(file, objective="latency"), nestmap.sweep(file, plan=plan)):
+        assert found.mapped_for == (Objective.LATENCY,)
+        assert list(found.points) == [x for x in swept.points if x.mapped_for is Objective.LATENCY]
 
 
 def test_the_front_is_that_of_all_pairs(swept: SweepResult) -> None:
-    pairs = {(x.energy, x.latency): x for x in reversed(swept.designs)}
+    pairs = {(x.energy, x.latency): x for x in reversed(swept.points)}
     expected = [
         pairs[e, t]
         for e, t in sorted((e, t) for e, t in pairs if e is not None and t is not None)
         if not any((x, y) != (e, t) and x <= e and y <= t for x, y in pairs if x and y)
     ]
     assert list(swept.front) == expected
-    assert 0 < len(expected) < len(swept.designs)
+    assert 0 < len(expected) < len(swept.points)
 
 
 @given(st.lists(st.tuples(*[st.integers(0, 5).map(float)] * 3), max_size=30))
@@ -118,20 +143,21 @@ def test_spaces_are_given_as_files_values_or_models(swept: SweepResult, file: Pa
     values["accelerator"] = yaml.safe_load(MACHINE)
     for space in (str(file), model, values):
         found = nestmap.sweep(space)
-        assert [(x.energy, x.latency) for x in found.designs] == [
-            (x.energy, x.latency) for x in swept.designs
+        assert [(x.energy, x.latency) for x in found.points] == [
+            (x.energy, x.latency) for x in swept.points
         ]
 
 
 def test_results_are_values(swept: SweepResult) -> None:
     assert SweepResult.model_validate_json(swept.model_dump_json()) == swept
-    assert repr(swept) == f"<SweepResult: small, 18 designs, {len(swept.front)} on the front>"
+    front = len({x.number for x in swept.front})
+    assert repr(swept) == f"<SweepResult: small, 18 designs, {front} on the front>"
 
 
 def test_random_designs_have_the_figures_of_the_grid(swept: SweepResult, file: Path) -> None:
     some = nestmap.sweep(file, strategy="random", designs=5, design_seed=3)
-    assert len(some.designs) == 5
-    assert all(x == swept.design(x.number) for x in some.designs)
+    assert some.summary.designs == 5
+    assert all(x == swept.design(x.number, x.mapped_for) for x in some.points)
     assert some == nestmap.sweep(file, strategy="random", designs=5, design_seed=3)
     assert some != nestmap.sweep(file, strategy="random", designs=5, design_seed=4)
 
@@ -139,7 +165,7 @@ def test_random_designs_have_the_figures_of_the_grid(swept: SweepResult, file: P
 def test_the_best_design_has_the_lowest_figure(swept: SweepResult) -> None:
     for objective in DesignObjective:
         best = swept.best(objective.value).figure(objective)
-        assert best == min(x.figure(objective) or 0 for x in swept.designs)
+        assert best == min(x.figure(objective) or 0 for x in swept.points)
     with pytest.raises(ValueError, match="speed"):
         swept.best("speed")
 
@@ -151,7 +177,7 @@ def test_the_yaml_of_a_design_is_explored_with_its_figures(
     made = tmp_path / "best.yaml"
     made.write_text(swept.accelerator_yaml(design))
     assert made.read_text().startswith(f"# Design {design.number} of 'small': {design}\n")
-    found = nestmap.explore(file.parent / "net.yaml", made, objective="energy")
+    found = nestmap.explore(file.parent / "net.yaml", made, objective=design.mapped_for)
     assert (found.energy, found.latency) == (
         design.networks[0].energy,
         design.networks[0].latency,
@@ -160,32 +186,34 @@ def test_the_yaml_of_a_design_is_explored_with_its_figures(
 
 def test_rows_are_exported_with_all_digits(swept: SweepResult) -> None:
     rows = json.loads("\n".join(answer_text(swept.relation(), Layout.JSON)))
-    front = {x.number for x in swept.front}
-    for row, design in zip(rows, swept.designs, strict=True):
+    front = {(x.number, x.mapped_for) for x in swept.front}
+    for row, design in zip(rows, swept.points, strict=True):
         assert row == {
             "design": design.number,
             **dict(design.parameters),
+            "mapped_for": design.mapped_for.value,
             **{"energy": design.energy, "latency": design.latency, "edp": design.edp},
             **{"area": design.area, "gap": design.gap},
-            **{"on_front": design.number in front, "reason": None},
+            **{"on_front": (design.number, design.mapped_for) in front, "reason": None},
             "networks": [x.model_dump() for x in design.networks],
         }
-    assert set(rows[0]) - {name for name, _ in swept.designs[0].parameters} == set(COLUMNS)
+    assert set(rows[0]) - {name for name, _ in swept.points[0].parameters} == set(COLUMNS)
     header = next(iter(answer_text(swept.relation(), Layout.CSV)))
     assert header == (
-        "design,lanes,words,bits,has_outlet,energy,latency,edp,area,gap,on_front,reason,networks"
+        "design,lanes,words,bits,has_outlet,mapped_for,energy,latency,edp,area,gap,on_front,reason,networks"
     )
 
 
-def test_gaps_of_designs_are_told(swept: SweepResult) -> None:
-    assert {x.gap for x in swept.designs} == {0.0}
+def test_gaps_of_designs_are_told(file: Path) -> None:
+    swept = nestmap.sweep(file, objective="energy")
+    assert {x.gap for x in swept.points} == {0.0}
     assert not any("not proven" in note for note in notes(swept.summary))
     assert "Gap" not in [x.title for x in front_table(swept.summary).columns]
-    designs = list(swept.designs)
-    place = next(n for n, x in enumerate(designs) if x.number == swept.front[0].number)
+    designs = list(swept.points)
+    place = designs.index(swept.front[0])
     networks = [copy_with(x, {"gap": 0.0521}) for x in designs[place].networks]
     designs[place] = copy_with(designs[place], {"networks": tuple(networks)})
-    summary = copy_with(swept, {"designs": tuple(designs)}).summary
+    summary = copy_with(swept, {"points": tuple(designs)}).summary
     assert "1 is not proven: the optimum of a network is at most 5.3% lower." in notes(summary)
     shown = front_table(summary)
     assert shown.columns[-1].title == "Gap"
@@ -202,12 +230,12 @@ def infeasible_space(folder: Path) -> SweepResult:
 
 def test_designs_without_figures_are_rows_with_reasons(tmp_path: Path) -> None:
     found = infeasible_space(tmp_path)
-    reasons = {(x.parameters[0][1], x.parameters[1][1]): x.reason or "" for x in found.designs}
+    reasons = {(x.parameters[0][1], x.parameters[1][1]): x.reason or "" for x in found.points}
     assert "reg too small for O" in reasons[1, 2]
     assert reasons[1, 4] == ""
     assert reasons[0, 4].startswith("lanes=0, words=4, bits=32")
     assert "operational_array.sizes[0]" in reasons[0, 4]
-    refused = next(x for x in found.designs if x.parameters[0][1] == 0)
+    refused = next(x for x in found.points if x.parameters[0][1] == 0)
     assert (refused.area, refused.energy, refused.networks) == (None, None, ())
     assert all(x.is_feasible for x in found.front)
     assert {x.number for x in found.infeasible}.isdisjoint(x.number for x in found.front)
@@ -233,7 +261,7 @@ def test_equal_accelerators_and_layers_are_explored_once(
         return original(stage, problem)
 
     monkeypatch.setattr(AllSpatialMappingsStage, "__call__", counted)
-    nestmap.sweep(file, workers=3)
+    nestmap.sweep(file, objective="energy", workers=3)
     different = {(lanes, words if has_outlet else 0) for lanes, words, has_outlet in DESIGNS}
     assert len(explored) == len(set(explored)) == 2 * len(different)
 
@@ -245,7 +273,7 @@ def test_networks_may_be_models() -> None:
     entry = model.networks[0].model_copy(update={"network": net})
     space = DesignSpace.model_validate(dict(model) | {"networks": (entry,)})
     found = nestmap.sweep(space)
-    assert found.designs[0].networks[0].network == "n"
+    assert found.points[0].networks[0].network == "n"
 
 
 def test_arguments_are_checked(file: Path) -> None:
@@ -268,7 +296,7 @@ def test_densities_are_those_of_an_exploration(tmp_path: Path) -> None:
     network = read_workload(tmp_path / "other.yaml")
     with_zeros = with_densities(network, {"I": 0.5, "only.W": 0.25})
     plain, sparse = (nestmap.explore(x, tree, objective="energy") for x in (network, with_zeros))
-    found = nestmap.sweep(file).designs[0].networks[1]
+    found = nestmap.sweep(file).points[0].networks[1]
     assert found.network.endswith("other.yaml (density I=0.5, density only.W=0.25)")
     assert (found.energy, found.latency) == (sparse.energy, sparse.latency)
     assert found.energy < plain.energy

@@ -17,7 +17,7 @@ from nestmap.store.schema.tables import EVALUATION_ROWS
 from tests.store.builders import NASTY
 from tests.store.filled import REAL, content, fill, sql
 from tests.store.streams import fill_stream
-from tests.store.sweeps import INFO, infeasible
+from tests.store.sweeps import INFO, add_design, infeasible
 from tests.sweeps import every
 
 
@@ -54,7 +54,7 @@ def _with_all(tmp_path_factory: pytest.TempPathFactory, made: Path) -> Path:
     with Store.open(path) as store:
         fill_stream(store)
         sweep = store.start_sweep(INFO)
-        sweep.add(infeasible(1))
+        add_design(sweep, infeasible(1))
         sweep.commit(())
     assert check_store(path, recompute=0).is_sound
     return path

@@ -48,7 +48,7 @@ from tests.store.filled import (
     filled_content,
     sql,
 )
-from tests.store.sweeps import INFO, infeasible
+from tests.store.sweeps import INFO, add_design, infeasible
 from tests.sweeps import some_of
 
 # stores made of rows, to try all ways in which two can differ
@@ -155,13 +155,13 @@ def write_sweep_rows(name: str, number: int, designs: int) -> None:
     SCHEMA.execute(
         f"INSERT INTO {name}.sweeps BY NAME SELECT ? AS hash, 'n' AS name, "
         "TIMESTAMP '2026-01-01' AS started, 'c' AS command, 'v' AS version, "
-        "'energy' AS objective, ['energy'] AS objectives, 'sum' AS aggregate, [] AS methods, "
+        "['energy'] AS mapped_for, ['energy'] AS objectives, 'sum' AS aggregate, [] AS methods, "
         "'{}' AS question, 3 AS most, ? AS designs, ? AS rejected, [] AS front",
         [str(number), designs, 0 if designs == DESIGNS else None],
     )
     SCHEMA.execute(
         f"INSERT INTO {name}.sweep_designs BY NAME SELECT ? AS sweep, i AS position, i AS number, "
-        "'{}' AS parameters, [] AS networks FROM range(?) AS numbers(i)",
+        "'{}' AS parameters, 'energy' AS mapped_for, [] AS networks FROM range(?) AS numbers(i)",
         [str(number), designs],
     )
 
@@ -295,7 +295,7 @@ def test_sweeps_are_counted(tmp_path: Path, into: Path) -> None:
     source = tmp_path / "source.duckdb"
     with Store.open(source) as store:
         sweep = store.start_sweep(INFO)
-        sweep.add(infeasible(1))
+        add_design(sweep, infeasible(1))
         sweep.commit(())
     counts = MergeCounts(runs=0, searches=0, evaluations=0, sweeps=1)
     assert merge_stores(into, [source]) == counts

@@ -75,7 +75,7 @@ def swept(path: Path, name: str) -> None:
     """Records a sweep of two designs, of which one has a machine."""
     with Store.open(path) as store:
         sweep = store.start_sweep(copy_with(SWEEP, {"key": name.ljust(32, "0"), "name": name}))
-        sweep.add(infeasible(1))
+        add_design(sweep, infeasible(1))
         add_design(sweep, design(2, 5.0))
         sweep.commit((1,))
 

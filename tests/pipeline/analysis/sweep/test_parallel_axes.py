@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from nestmap.model import Objective
 from nestmap.model.design_space.objective import DesignObjective
 from nestmap.pipeline.analysis.sweep.designs_view import (
     DesignsView,
@@ -20,7 +21,8 @@ def axis_of(areas: list[float]) -> ParallelAxis:
     rows = parameter_column("rows", range(len(areas)))
     area = ObjectiveColumn(DesignObjective.AREA, values)
     numbers = tuple(range(len(areas)))
-    view = DesignsView("space", numbers, (rows,), (area,), values == values.min())
+    mapped = (Objective.ENERGY,) * len(areas)
+    view = DesignsView("space", numbers, mapped, (rows,), (area,), values == values.min())
     return parallel_axes(view)[-1]
 
 

@@ -15,9 +15,9 @@ from nestmap.store import Store
 from tests.pipeline.pages.explorer.visits import Visitor, visiting
 from tests.pipeline.pages.report.dom import captioned, grid
 from tests.pipeline.sweep.core_spaces import write_core_space
-from tests.pipeline.sweep.spaces import SPACE, write_space
+from tests.pipeline.sweep.spaces import SPACE, mapped_first, write_space
 from tests.store.filled import filled
-from tests.store.sweeps import INFO, infeasible
+from tests.store.sweeps import INFO, add_design, infeasible
 
 HOSTILE = "<script>alert(1)</script>"
 
@@ -30,7 +30,7 @@ def _path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     nestmap.sweep(write_space(folder, text), store=path)
     with Store.open(path) as store:
         begun = store.start_sweep(INFO)
-        begun.add(infeasible(3))
+        add_design(begun, infeasible(3))
         begun.commit(())
     return path
 
@@ -57,7 +57,7 @@ def test_all_sweeps_are_listed(visitor: Visitor, key: str, swept: SweepResult) -
     table = grid(page.by_id("sweeps"))
     assert table.texts("Sweep") == ["arrays", HOSTILE]
     assert table.texts("Status") == ["incomplete", "done"]
-    assert table.values("Designs") == [1, len(swept.designs)]
+    assert table.values("Designs") == [1, len(mapped_first(swept))]
     assert table.values("Front") == [0, len(swept.front)]
     links = [cell.one("a").attributes["href"] for cell in table.column("Sweep")]
     assert links == [sweep_address(INFO.key), sweep_address(key)]
@@ -76,19 +76,22 @@ def test_a_sweep_leads_to_its_designs_and_their_runs(
     with Store.open_read_only(path) as store:
         recorded = {f"/run/{run.id}" for run in store.runs()}
     assert len(recorded) == 2 * len(swept.front)
-    assert len(recorded & set(runs)) == 2
+    of_first = [x for x in swept.front if x.number == swept.front[0].number]
+    assert len(recorded & set(runs)) == 2 * len(of_first)
     assert all(visitor.get(x).status == 200 for x in recorded)
 
 
 def test_a_design_has_its_figures_and_its_accelerator(
     visitor: Visitor, key: str, swept: SweepResult
 ) -> None:
-    for design in (swept.front[0], swept.designs[-1]):
+    for design in (swept.front[0], swept.points[-1]):
+        points = [x for x in swept.points if x.number == design.number]
         page = visitor.get(design_address(key, design.number)).page
         table = grid(page.by_id(f"design-{design.number}-network-table"))
-        assert table.values("Energy") == [x.energy for x in design.networks]
+        assert table.values("Energy") == [x.energy for each in points for x in each.networks]
+        assert table.texts("For") == [each.mapped_for.value for each in points for _ in "12"]
         facts = [float(x.attributes["data-value"]) for x in page.every("b")]
-        assert facts == [design.energy, design.latency]
+        assert facts == [min(x.energy or 0 for x in points), min(x.latency or 0 for x in points)]
         values = grid(page.by_id(f"design-{design.number}-parameter-table"))
         assert values.texts("Value") == [str(x) for _, x in design.parameters]
         shown = page.one("pre").text
@@ -102,7 +105,7 @@ def test_a_design_with_several_cores_leads_to_its_schedules(tmp_path: Path) -> N
     with Store.open_read_only(path) as store:
         key = store.find_sweep("cores").info.key
         recorded = {f"/run/{run.id}" for run in store.runs()}
-    on_front, other = found.front[0], next(x for x in found.designs if x not in found.front)
+    on_front, other = found.front[0], next(x for x in found.points if x not in found.front)
     with visiting(path) as visitor:
         assert captioned(visitor.get(sweep_address(key)).page, "Designs on the Pareto front").rows
         page = visitor.get(design_address(key, on_front.number)).page

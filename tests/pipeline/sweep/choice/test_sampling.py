@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 import nestmap
-from nestmap.model import InputError
+from nestmap.model import InputError, Objective
 from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.result import DesignResult, NetworkFigures
 from nestmap.model.design_space.space import Aggregate
 from nestmap.pipeline.sweep.choice.choice import choose_designs
-from nestmap.pipeline.sweep.explore_designs import ExploreDesigns
+from nestmap.pipeline.sweep.explore_designs import DesignPoints, ExploreDesigns
 from nestmap.pipeline.sweep.options import Strategy
 from nestmap.pipeline.sweep.space.checked_space import CheckedSpace, check_space
 from tests.pipeline.sweep.spaces import SPACE, write_space
@@ -38,19 +38,20 @@ def result(design: Design, energy: float | None, latency: float = 0.0) -> Design
         aggregate=Aggregate.SUM,
         number=design.number,
         parameters=design.parameters,
+        mapped_for=Objective.ENERGY,
         networks=networks,
         reason="nothing fits" if energy is None else None,
     )
 
 
-def bowl(designs: Sequence[Design]) -> Iterator[DesignResult]:
+def bowl(designs: Sequence[Design]) -> Iterator[DesignPoints]:
     """Energy falls with lanes and latency with words, and both rise away from words = lanes / 2."""
     for design in designs:
         lanes, words = design.values["lanes"], design.values["words"]
         assert isinstance(lanes, int)
         assert isinstance(words, int)
         away = abs(words - lanes / 2) + 1
-        yield result(design, (70 - lanes) * away, lanes * away)
+        yield (result(design, (70 - lanes) * away, lanes * away),)
 
 
 def explored(
@@ -60,7 +61,7 @@ def explored(
     seed: int = 0,
     explore: ExploreDesigns = bowl,
 ) -> list[DesignResult]:
-    return list(choose_designs(checked, strategy, count, seed).explored(explore))
+    return [x for (x,) in choose_designs(checked, strategy, count, seed).explored(explore)]
 
 
 def numbers(results: Sequence[DesignResult]) -> list[int]:
@@ -81,7 +82,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> CheckedSpace:
 def test_the_number_of_workers_changes_nothing(file: Path, strategy: Strategy) -> None:
     one, two = (nestmap.sweep(file, strategy=strategy.value, designs=12, workers=n) for n in (1, 2))
     assert one == two
-    assert len(set(numbers(one.designs))) == 12
+    assert len(set(numbers(one.points))) == 12
 
 
 @pytest.mark.parametrize("strategy", SAMPLERS)
@@ -125,9 +126,9 @@ def test_designs_that_do_not_meet_the_constraints_are_not_explored(
     text = SPACE.replace("when:", "constraints: ['lanes * words <= 8', area < 4]\nwhen:")
     checked = check_space(write_space(tmp_path, text))
     choice = choose_designs(checked, strategy, 1000, 0)
-    found = list(choice.explored(bowl))
+    found = [x for (x,) in choice.explored(bowl)]
     grid = choose_designs(checked, Strategy.GRID, None, 0)
-    assert sorted(numbers(found)) == numbers(list(grid.explored(bowl)))
+    assert sorted(numbers(found)) == [x.number for (x,) in grid.explored(bowl)]
     assert choice.rejected == grid.rejected == SIZE - len(found)
 
 
@@ -140,10 +141,26 @@ def test_a_constraint_that_no_design_meets_is_an_error(tmp_path: Path, strategy:
 
 
 @pytest.mark.parametrize("strategy", SAMPLERS)
+def test_a_design_is_as_good_as_it_is_for_each_objective(
+    large: CheckedSpace, strategy: Strategy
+) -> None:
+    """A point that is good for energy and one that is good for latency count as both."""
+
+    def apart(designs: Sequence[Design]) -> Iterator[DesignPoints]:
+        for design, (found,) in zip(designs, bowl(designs), strict=True):
+            energy, latency = found.energy or 0, found.latency or 0
+            yield result(design, energy, 9 * latency), result(design, 9 * energy, latency)
+
+    together = explored(large, strategy, 40)
+    found = list(choose_designs(large, strategy, 40, 0).explored(apart))
+    assert [x.number for x, _ in found] == numbers(together)
+
+
+@pytest.mark.parametrize("strategy", SAMPLERS)
 def test_designs_without_figures_are_results(large: CheckedSpace, strategy: Strategy) -> None:
-    def half(designs: Sequence[Design]) -> Iterator[DesignResult]:
+    def half(designs: Sequence[Design]) -> Iterator[DesignPoints]:
         for design, found in zip(designs, bowl(designs), strict=True):
-            yield found if design.values["lanes"] in range(31) else result(design, None)
+            yield found if design.values["lanes"] in range(31) else (result(design, None),)
 
     found = explored(large, strategy, 80, explore=half)
     assert len(set(numbers(found))) == 80

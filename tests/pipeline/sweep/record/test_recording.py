@@ -17,13 +17,13 @@ import pytest
 
 import nestmap
 from nestmap import SweepResult
-from nestmap.model import InputError, MappingProblem, StoreError
-from nestmap.model.design_space.result import DesignResult
+from nestmap.model import InputError, MappingProblem, Objective, StoreError
 from nestmap.pipeline.analysis.sweep.designs_view import DesignsView
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.render.text.query_result_file import Layout, answer_text
 from nestmap.pipeline.stages import AllSpatialMappingsStage
 from nestmap.pipeline.stages.mapping.candidates import RankedCandidates
+from nestmap.pipeline.sweep.explore_designs import DesignPoints
 from nestmap.pipeline.sweep.options import RunsName, StrategyName
 from nestmap.pipeline.sweep.record.recorded_summary import read_summary
 from nestmap.store import RunStatus, Store
@@ -90,7 +90,7 @@ class Kill:
     def start(self, designs: int) -> None:
         """It begins."""
 
-    def explored(self, design: DesignResult, front: int) -> None:
+    def explored(self, points: DesignPoints, front: int) -> None:
         """One less is left."""
         self.left -= 1
         if not self.left:
@@ -112,7 +112,8 @@ def test_a_sweep_that_ended_early_goes_on(
         assert sweep.state.designs >= 7
         assert not sweep.state.is_complete
         assert not store.runs()
-    assert nestmap.recorded_sweep("small", path).designs == swept.designs[: sweep.state.designs]
+    done = sweep.state.designs * len(swept.mapped_for)
+    assert nestmap.recorded_sweep("small", path).points == swept.points[:done]
     assert nestmap.sweep(file, store=path, on=on, runs="none") == swept
     explored.clear()
     assert nestmap.sweep(file, store=path, runs="none") == swept
@@ -122,7 +123,7 @@ def test_a_sweep_that_ended_early_goes_on(
         (whole,) = store.sweeps()
         assert whole.state.is_complete
         assert whole.started == sweep.started
-        assert [swept.designs[n] for n in whole.state.front] == list(swept.front)
+        assert [swept.points[n] for n in whole.state.front] == list(swept.front)
     assert check_store(path).is_sound
 
 
@@ -130,7 +131,7 @@ def test_designs_that_a_limit_of_time_has_cut_are_explored_again(
     few: Path, few_swept: SweepResult, path: Path, explored: list[str]
 ) -> None:
     cut = nestmap.sweep(few, time_limit=1e-9, store=path, runs="none")
-    assert any(network.cut for design in cut.designs for network in design.networks)
+    assert any(network.cut for design in cut.points for network in design.networks)
     with Store.open_read_only(path) as store:
         recorded = read_summary(store.sweeps()[0].info.name, store)
     assert (recorded.unproven, recorded.gap) == (cut.summary.unproven, cut.summary.gap)
@@ -185,8 +186,8 @@ def test_sweeps_share_what_they_find_of_a_network(
     found = nestmap.sweep(wider, store=path, runs="none")
     both = set(explored)
     assert found == nestmap.sweep(wider)
-    known = {x.accelerator for x in swept.designs}
-    assert both == {x.accelerator for x in found.designs} - known
+    known = {x.accelerator for x in swept.points}
+    assert both == {x.accelerator for x in found.points} - known
     assert both
 
 
@@ -196,12 +197,12 @@ def test_runs_are_recorded_once_of_the_designs_asked_for(
 ) -> None:
     for _ in range(2):
         assert nestmap.sweep(few, store=path, runs=runs) == few_swept
-        wanted = {"front": few_swept.front, "all": few_swept.designs, "none": ()}[runs]
-        machines = {x.accelerator for x in wanted}
+        wanted = {"front": few_swept.front, "all": few_swept.points, "none": ()}[runs]
+        mapped = {(x.accelerator, x.mapped_for.value) for x in wanted}
         with Store.open_read_only(path) as store:
-            found = store.query("SELECT accelerator, name, tags FROM runs").rows()
-            assert len(found) == 2 * len(machines)  # a run for each network
-            assert {x["accelerator"] for x in found} == machines
+            found = store.query("SELECT accelerator, objective, tags FROM runs").rows()
+            assert len(found) == 2 * len(mapped)  # a run for each network
+            assert {(x["accelerator"], x["objective"]) for x in found} == mapped
             assert {x.status for x in store.runs()} <= {RunStatus.DONE}
             tags = {tag for x in store.runs() for tag in x.label.tags}
             assert tags == ({"sweep:small", store.sweeps()[0].info.key[:12]} if wanted else set())
@@ -211,7 +212,9 @@ def test_runs_have_the_figures_of_the_sweep(swept: SweepResult, file: Path, path
     nestmap.sweep(file, store=path)
     with Store.open_read_only(path) as store:
         for run in store.runs():
-            design = swept.design(int(str(run.label.name).removeprefix("small/")))
+            _, number, objective = str(run.label.name).split("/")
+            design = swept.design(int(number), Objective(objective))
+            assert design in swept.front
             figures = {(x.energy, x.latency) for x in design.networks}
             best = store.best(run.id)
             assert (best.energy, best.latency) in figures
@@ -223,7 +226,8 @@ def test_another_choice_of_runs_adds_what_is_missing(
     nestmap.sweep(few, store=path, runs="none")
     assert nestmap.resume_sweep("last", path, runs="all") == few_swept
     with Store.open_read_only(path) as store:
-        assert len(store.runs()) == 2 * len({x.accelerator for x in few_swept.designs})
+        mapped = {(x.accelerator, x.mapped_for) for x in few_swept.points}
+        assert len(store.runs()) == 2 * len(mapped)
 
 
 def rows(path: Path) -> int:
@@ -280,7 +284,7 @@ def test_what_cannot_be_read_is_told(file: Path, path: Path) -> None:
             nestmap.resume_sweep("small", store)
     with Store.open(path) as store:
         store.query("UPDATE sweep_designs SET number = 9 - number")
-        with pytest.raises(StoreError, match="sweep small: found design 9 at position 0; expect"):
+        with pytest.raises(StoreError, match="small: found design 9 as design 1 of it; expec"):
             nestmap.sweep(file, store=path)
 
 
@@ -305,7 +309,7 @@ def test_a_recorded_sweep_in_brief_is_that_of_the_result(
 
 
 def _columns(view: DesignsView) -> Iterator[npt.ArrayLike]:
-    yield from (view.name, view.numbers, view.infeasible, view.on_front)
+    yield from (view.name, view.numbers, view.mapped_for, view.infeasible, view.on_front)
     for parameter in view.parameters:
         yield from (parameter.name, parameter.places, list(map(str, parameter.values)))
     for objective in view.objectives:

@@ -18,10 +18,10 @@ import pytest
 
 import nestmap
 from nestmap import SweepResult
-from nestmap.model import InputError
-from nestmap.model.design_space.result import DesignResult
+from nestmap.model import InputError, Objective
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.render.text.query_result_file import Layout, answer_text
+from nestmap.pipeline.sweep.explore_designs import DesignPoints
 from nestmap.pipeline.sweep.methods.one_core import OneCore
 from nestmap.pipeline.sweep.space.checked_space import check_space
 from nestmap.pipeline.sweep.workers import dask_cluster
@@ -130,7 +130,7 @@ class After:
     def start(self, designs: int) -> None:
         """It begins."""
 
-    def explored(self, design: DesignResult, front: int) -> None:
+    def explored(self, points: DesignPoints, front: int) -> None:
         """One less is left."""
         self._left -= 1
         if not self._left:
@@ -142,7 +142,7 @@ def recorded(path: Path) -> int:
     assert check_store(path).is_sound
     with Store.open_read_only(path) as store:
         (sweep,) = store.sweeps()
-        (row,) = store.query("SELECT count(*) AS designs FROM sweep_designs").rows()
+        (row,) = store.query("SELECT count(DISTINCT number) AS designs FROM sweep_designs").rows()
         assert row["designs"] == sweep.state.designs
         return sweep.state.designs
 
@@ -197,7 +197,9 @@ def test_what_a_killed_worker_had_in_hand_is_explored_again(cluster: Cluster, fi
     checked = check_space(file)
     designs = [checked.settings.design(n) for n in range(DESIGNS)]
     place = DaskScheduler(cluster.address)
-    with dask_explorer(OneCore(checked, SearchPlan()), place) as explore:
+    with dask_explorer(
+        OneCore(checked, SearchPlan(), (Objective.ENERGY, Objective.LATENCY)), place
+    ) as explore:
         expected = list(explore(designs))
         results = explore(designs)
         found = [next(results) for _ in range(5)]
@@ -213,7 +215,9 @@ def test_a_lost_scheduler_is_an_error(file: Path, tmp_path: Path, count: int) ->
     designs = [checked.settings.design(n) for n in range(count)]
     with started(tmp_path, 1) as lost:
         place = DaskScheduler(lost.address)
-        with dask_explorer(OneCore(checked, SearchPlan()), place) as explore:
+        with dask_explorer(
+            OneCore(checked, SearchPlan(), (Objective.ENERGY, Objective.LATENCY)), place
+        ) as explore:
             results = explore(designs)
             next(results)
             os.kill(lost.scheduler.pid, signal.SIGKILL)

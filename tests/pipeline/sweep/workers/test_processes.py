@@ -16,10 +16,10 @@ from threading import Event, Thread
 import pytest
 
 import nestmap
-from nestmap.model import InputError
-from nestmap.model.design_space.result import DesignResult
+from nestmap.model import InputError, Objective
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.render.text.query_result_file import Layout, answer_text
+from nestmap.pipeline.sweep.explore_designs import DesignPoints
 from nestmap.pipeline.sweep.methods.one_core import OneCore
 from nestmap.pipeline.sweep.options import StrategyName
 from nestmap.pipeline.sweep.space.checked_space import check_space
@@ -29,6 +29,7 @@ from tests.sweeps import STRESS
 
 KILLS = 20 if STRESS else 2
 PLAN = SearchPlan()
+MAPPED_FOR = (Objective.ENERGY, Objective.LATENCY)
 NESTMAP = (sys.executable, "-c", "from nestmap.pipeline.cli import main; main()")
 
 
@@ -61,17 +62,17 @@ def test_processes_find_what_threads_find(
 def test_designs_of_workers_that_are_killed_are_explored_again(file: Path) -> None:
     checked, chance = check_space(file), Random(0)
     designs = [checked.settings.design(n) for n in range(18)]
-    expected = list(map(OneCore(checked, PLAN).explorer(Event()), designs))
-    with process_explorer(OneCore(checked, PLAN), 2) as explore:
+    expected = list(map(OneCore(checked, PLAN, MAPPED_FOR).explorer(Event()), designs))
+    with process_explorer(OneCore(checked, PLAN, MAPPED_FOR), 2) as explore:
         for _ in range(KILLS):
             last = chance.randrange(len(designs) - 1)
             assert killed_after(last, explore(designs)) == expected
     assert not active_children()
 
 
-def killed_after(last: int, results: Iterator[DesignResult]) -> list[DesignResult]:
+def killed_after(last: int, results: Iterator[DesignPoints]) -> list[DesignPoints]:
     """The results; after the first ones a worker is killed."""
-    found: list[DesignResult] = []
+    found: list[DesignPoints] = []
     for place, result in enumerate(results):
         found.append(result)
         if place == last and active_children():
@@ -83,7 +84,7 @@ def killed_after(last: int, results: Iterator[DesignResult]) -> list[DesignResul
 def test_workers_that_end_again_and_again_are_an_error(file: Path) -> None:
     checked = check_space(file)
     designs = [checked.settings.design(n) for n in range(18)]
-    with process_explorer(OneCore(checked, PLAN), 1) as explore:
+    with process_explorer(OneCore(checked, PLAN, MAPPED_FOR), 1) as explore:
         results = explore(designs)
         next(results)  # which compiles, if need be
         over = False
@@ -106,7 +107,7 @@ def test_workers_that_end_again_and_again_are_an_error(file: Path) -> None:
 
 def test_workers_end_with_a_sweep_that_is_given_up(file: Path) -> None:
     checked = check_space(file)
-    with process_explorer(OneCore(checked, PLAN), 2) as explore:
+    with process_explorer(OneCore(checked, PLAN, MAPPED_FOR), 2) as explore:
         next(explore([checked.settings.design(n) for n in range(18)]))
         assert active_children()
     assert not active_children()
