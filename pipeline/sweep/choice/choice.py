@@ -8,8 +8,9 @@ from enum import StrEnum
 from itertools import islice
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, final
 
-from nestmap.model import InputError
+from nestmap.model import InputError, Objective
 from nestmap.model.design_space.design import Design
+from nestmap.model.design_space.objective import DesignObjective, expression_of
 from nestmap.model.design_space.parameters import Parameter
 from nestmap.pipeline.sweep.explore_designs import DesignPoints, ExploreDesigns
 from nestmap.pipeline.sweep.options import Strategy
@@ -56,10 +57,27 @@ class ConstraintSieve:
         """Whether a design passes, which counts as tried.
 
         Raises:
-            InputError: where an expression has no value or one that its field does not take.
+            InputError: where an expression has no value or one that its field does not take; one
+                that is an objective, unless it needs what mappings cost.
         """
         self.tried += 1
-        return self._meets(design, self._order())
+        is_met = self._meets(design, self._order())
+        if is_met:
+            self._check_objectives(design)
+        return is_met
+
+    def _check_objectives(self, design: Design) -> None:
+        for n, objective in enumerate(self.checked.settings.space.objectives):
+            names = expression_of(objective).names
+            if objective is DesignObjective.AREA or any(x.value in names for x in Objective):
+                continue
+            values: dict[str, Value] = design.values
+            if DesignObjective.AREA.value in names:
+                try:
+                    values[DesignObjective.AREA.value] = self.checked.figures(design).area
+                except InputError:  # it gets a row with the reason
+                    return
+            self.checked.settings.check_objective(n, design.number, values)
 
     def error(self) -> InputError:
         """The error about a constraint that no design meets, or all together."""

@@ -9,7 +9,8 @@ from typing import Final, NamedTuple, final
 from nestmap.model import InputError
 from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.expression_syntax import Value
-from nestmap.model.design_space.part_values import SpaceError, condition_of, value_of
+from nestmap.model.design_space.objective import expression_of, objective_part
+from nestmap.model.design_space.part_values import SpaceError, condition_of, number_of, value_of
 from nestmap.model.design_space.space import Description, DesignSpace
 from nestmap.model.errors import suggestion
 from nestmap.pipeline.frontend.read.accelerator import read_accelerator
@@ -116,6 +117,18 @@ class DesignSettings:
             return condition_of(part, self.space.constraints[number], names)
         except SpaceError as error:
             raise self.located.wrong(error) from None
+
+    def check_objective(self, place: int, number: int, names: Mapping[str, Value]) -> None:
+        """Checks that an objective has a value for the design with a number.
+
+        Raises:
+            InputError: where it has none that is a number.
+        """
+        expression = expression_of(self.space.objectives[place])
+        try:
+            number_of(objective_part(place), expression, names)
+        except SpaceError as error:
+            raise self._of_design(error, number) from None
 
     def _values(self, design: Design) -> list[Tree]:
         """The values of the fields that a design sets."""

@@ -155,6 +155,29 @@ def test_a_design_without_a_value_is_infeasible(tmp_path: Path) -> None:
         assert all(np.isfinite(x.values).all() for x in some.view.objectives)
 
 
+@pytest.mark.parametrize(
+    ("objective", "told"),
+    [
+        ("1 / (lanes - 2)", "1 / (lanes - 2), which is a division by zero with lanes=2 (design 6)"),
+        ("latency, 7 / (area - 4)", "which is a division by zero with area=4.0 (design 12)"),
+        ("(lanes - 2) ** -1", "a negative power of zero with lanes=2 (design 6)"),
+    ],
+)
+def test_what_needs_no_mapping_is_checked_before_anything_is_explored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, objective: str, told: str
+) -> None:
+    file = write_space(tmp_path, _with(f"objectives: [energy, {objective}]"))
+
+    def explored(_: AllSpatialMappingsStage, problem: MappingProblem, /) -> RankedCandidates:
+        raise AssertionError(problem)
+
+    monkeypatch.setattr(AllSpatialMappingsStage, "__call__", explored)
+    with pytest.raises(InputError) as error:
+        nestmap.sweep(file)
+    assert str(error.value).startswith(f"{file}:16: objectives[")
+    assert told in str(error.value)
+
+
 WRONG = [
     ("enrgy * 2", "found the unknown name enrgy; expected energy (one of energy, latency, edp"),
     ("energy * lane", "found the unknown name lane; expected lanes (one of"),
