@@ -20,6 +20,8 @@ from .evaluation.cme import Objective as Objective
 from .evaluation.cme import PortStall as PortStall
 from .evaluation.cost_bounds import CostBounds as CostBounds
 from .evaluation.cost_bounds import ObjectiveBound as ObjectiveBound
+from .evaluation.cost_limit import CostLimit as CostLimit
+from .evaluation.cost_limit import LimitedCost as LimitedCost
 from .evaluation.front import LayerFront as LayerFront
 from .evaluation.front import NetworkFront as NetworkFront
 from .evaluation.pareto import front_rows as front_rows

@@ -10,6 +10,7 @@ from nestmap.model.base import Frozen
 from nestmap.model.display import costs_text
 from nestmap.model.evaluation.cme import CostModelEvaluation, Objective, Utilization
 from nestmap.model.evaluation.cost_bounds import CostBounds, ObjectiveBound, gap_to, union_bounds
+from nestmap.model.evaluation.cost_limit import LimitedCost
 from nestmap.model.hardware.vector_unit import VectorEvaluation
 from nestmap.model.units import Area, Count, Cycles, CyclesShare, NanoSeconds, PicoJoules
 
@@ -136,13 +137,15 @@ class NetworkEvaluation(Frozen, frozen=True):
 
     ``infeasible`` are the layers without a mapping; totals are without them. ``vector`` are
     the vector operators. With ``vector_counted``, energy, latency and everything derived from them
-    include the vector operators; otherwise totals are those of the array alone.
+    include the vector operators; otherwise totals are those of the array alone. ``limited``: the
+    limit under which the mappings were chosen together, if there was one.
     """
 
     layers: tuple[LayerResult, ...]
     vector: tuple[VectorEvaluation, ...] = ()
     vector_counted: bool = False
     infeasible: tuple[InfeasibleLayer, ...] = ()
+    limited: LimitedCost | None = None
 
     @model_validator(mode="after")
     def _check_layers(self) -> NetworkEvaluation:
@@ -227,8 +230,10 @@ class NetworkEvaluation(Frozen, frozen=True):
 
         Bounds of energy and latency add up. Of the energy-delay product the squares of sums do: by
         the inequality of Cauchy and Schwarz, the product of two sums is at least the square of the
-        sum of the roots of the products.
+        sum of the roots of the products. Under a limit, it is that of all layers together.
         """
+        if self.limited is not None:
+            return self.limited.bound
         bounds = [result.bound for result in self.layers if result.bound is not None]
         objectives = {bound.objective for bound in bounds}
         if len(bounds) < len(self.layers) or len(objectives) != 1:

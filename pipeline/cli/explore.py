@@ -44,6 +44,7 @@ from nestmap.pipeline.explore.api import (
     explore_network,
     read_network,
 )
+from nestmap.pipeline.explore.fastest import Contrast, contrast_with_fastest
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.explore.recording import known_tries, read_plan
 from nestmap.pipeline.explore.resume import resume
@@ -54,7 +55,7 @@ from nestmap.pipeline.frontend.bundled import default_mapping_for
 from nestmap.pipeline.render.json.results import front_json, full_json
 from nestmap.pipeline.render.text.busy_ports import overload_note
 from nestmap.pipeline.render.text.front import front_table
-from nestmap.pipeline.render.text.gap import gap_note
+from nestmap.pipeline.render.text.gap import contrast_note, gap_note
 from nestmap.pipeline.render.text.kept_tensors import kept_notes
 from nestmap.pipeline.render.text.network import (
     bundled_mapping_note,
@@ -122,6 +123,9 @@ def run_explore(options: ExploreOptions) -> None:
         raise InputError.conflict("--save-mapping", "--pad", hint)
     if options.pareto:
         check_front_plan(plan)
+        if plan.at_most is not None:
+            hint = "a front has the least energy under every limit"
+            raise InputError.conflict("--at-most", "--pareto", hint)
     where = options.recording
     place = chosen_store(where.store, where.no_store)
     label = chosen_label(where.run_name, where.tags, place)
@@ -137,9 +141,11 @@ def run_explore(options: ExploreOptions) -> None:
             static_energy=options.static_energy,
         )
     )
-    found = _explored(options, Job(network, plan, label=label), place)
+    found, contrast = _explored(options, Job(network, plan, label=label), place)
     run = None if place is None else found.run
     _report(found, network, plan.objective, files, run)
+    if contrast is not None:
+        show_prose(contrast_note(*contrast))
     if options.mapping is None and default_mapping_for(options.accelerator) is not None:
         show_prose(bundled_mapping_note(network))
     _print_place(found.run, place)
@@ -163,21 +169,20 @@ def resume_exploration(
     exit_without_mapping(found.infeasible)
 
 
-def _explored(
-    options: ExploreOptions, job: Job, place: StoreTarget | None
-) -> Exploration | FrontExploration:
-    explored = explore_front if options.pareto else explore_network
+_Found = tuple[Exploration | FrontExploration, Contrast | None]
+
+
+def _explored(options: ExploreOptions, job: Job, place: StoreTarget | None) -> _Found:
     if place is None:
         size = exploration_size(job.network, job.plan)
         check_size(size, None, agreed=options.yes)
-        with ExplorationBar(size) as bar:
-            return explored(job.network, job.plan, progress=bar)
+        return _searched(options, job, size, None)
     if place.has_runs:
-        with place.open() as store:
-            return _recorded(options, job, _agreed_size(options, job, store), place, store)
+        with place.open() as store, print_resume_hint(store, place):
+            return _searched(options, job, _agreed_size(options, job, store), store)
     size = _agreed_size(options, job, None)  # before the store is created
-    with place.open() as store:
-        return _recorded(options, job, size, place, store)
+    with place.open() as store, print_resume_hint(store, place):
+        return _searched(options, job, size, store)
 
 
 def _agreed_size(options: ExploreOptions, job: Job, store: Store | None) -> ExplorationSize:
@@ -189,13 +194,14 @@ def _agreed_size(options: ExploreOptions, job: Job, store: Store | None) -> Expl
     return size
 
 
-def _recorded(
-    options: ExploreOptions, job: Job, size: ExplorationSize, place: StoreTarget, store: Store
-) -> Exploration | FrontExploration:
+def _searched(
+    options: ExploreOptions, job: Job, size: ExplorationSize, store: Store | None
+) -> _Found:
+    """What is found; what is reused is contrasted with nothing, which would be a search."""
     recording = _recording(options.recording)
-    with print_resume_hint(store, place), ExplorationBar(size) as bar:
-        explored = explore_front if options.pareto else explore_network
-        return explored(
+    explored = explore_front if options.pareto else explore_network
+    with ExplorationBar(size) as bar:
+        found = explored(
             job.network,
             job.plan,
             store=store,
@@ -203,6 +209,9 @@ def _recorded(
             recording=recording,
             progress=bar,
         )
+        if isinstance(found, FrontExploration) or not bar.has_evaluated:
+            return found, None
+        return found, contrast_with_fastest(job, found.total)
 
 
 def _recording(options: RecordingOptions) -> Recording:
@@ -258,10 +267,12 @@ def _print_front(
 def _print_results(
     exploration: Exploration, workload: Workload, reduced: Sequence[ReducedUnrolling]
 ) -> None:
-    show_prose(
-        f"{printable(exploration.workload)} on {exploration.accelerator}: the mapping with "
-        f"the lowest {exploration.objective.long_name} for each layer"
-    )
+    limited = exploration.total.limited
+    lowest = f"the lowest {exploration.objective.long_name}"
+    what = f"the mapping with {lowest} for each layer"
+    if limited is not None:
+        what = f"the mappings that together have {lowest} with at most {limited.limit}"
+    show_prose(f"{printable(exploration.workload)} on {exploration.accelerator}: {what}")
     show([Line(), *layer_table(workload.layers, exploration.total, output_width()), Line()])
     notes = [
         vector_note(exploration.total, _COUNTING),

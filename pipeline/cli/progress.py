@@ -156,6 +156,11 @@ class ExplorationBar:
         if error is None:
             self._line.print(self._summary())
 
+    @property
+    def has_evaluated(self) -> bool:
+        """Whether anything was evaluated rather than reused."""
+        return self._evaluations > 0
+
     def start(self, network: NetworkProblem) -> None:
         """The exploration begins."""
         self._clock.restart()

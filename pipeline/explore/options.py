@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 from nestmap.pipeline.util.option import Option
 
 if TYPE_CHECKING:
-    from nestmap.model import MappingType, Objective
+    from nestmap.model import CostLimit, MappingType, Objective
     from nestmap.pipeline.stages.mapping.temporal_search import Rank
 else:  # which are slow to import, and no options of the command line
-    MappingType = Objective = Rank = StrEnum
+    CostLimit = MappingType = Objective = Rank = StrEnum
 
 ObjectiveName = Literal["latency", "energy", "edp"]
 SearchName = Literal["exact", "loma", "salsa"]
@@ -74,6 +74,15 @@ class DesignOptions(TypedDict, total=False):
         ),
     ]
     reference: Reference
+    at_most: Annotated[
+        str | CostLimit | None,
+        Option(
+            help="Minimize the energy of the network under a limit on its latency, or the other "
+            "way round: a factor over the least (latency=1.1x), cycles (latency=250000) or pJ "
+            "(energy=2e9). The mappings of all layers are chosen together, from their fronts.",
+            metavar="LIMIT",
+        ),
+    ]
     spatial_mappings: Annotated[
         int | EveryName | None,
         Option(
@@ -138,7 +147,10 @@ class SearchOptions(DesignOptions, total=False):
 
     objective: Annotated[
         ObjectiveName | Objective | None,
-        Option(help="Objective to minimize for each layer.", default="latency"),
+        Option(
+            help="Objective to minimize for each layer. Default: latency, with --at-most what it "
+            "does not limit."
+        ),
     ]
     workers: Annotated[
         int | None,

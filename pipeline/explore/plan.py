@@ -8,6 +8,7 @@ from pydantic import ValidationError, model_validator
 
 from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import (
+    CostLimit,
     Counting,
     EvaluationBatch,
     Frozen,
@@ -59,6 +60,7 @@ from nestmap.pipeline.stages import (
     minimal,
 )
 from nestmap.pipeline.stages.mapping.candidates import RankedCandidates
+from nestmap.pipeline.stages.mapping.limited import LimitedSumStage
 from nestmap.pipeline.stages.mapping.observe import Observer, ObserveStage, watch_for
 from nestmap.pipeline.stages.mapping.recall import LayerLedger, Ledger
 from nestmap.pipeline.stages.mapping.reduce import Costing
@@ -79,8 +81,10 @@ class SearchPlan(Frozen, frozen=True):
     between layers where capacity allows. With ``prune``, spatial mappings are searched in the order
     of their lower bounds, and those whose bound exceeds the best result are skipped: the same
     result in less time. With ``count_vector``, the totals include the vector operators.
-    ``counting``: how costs are counted; by default as the accelerator says. Commonly changed
-    options are in :class:`~nestmap.pipeline.explore.options.SearchOptions`.
+    ``at_most``: the objective is minimized under this limit on what the network costs, over the
+    Pareto fronts of all layers. ``counting``: how costs are counted; by default as the accelerator
+    says. Commonly changed options are in
+    :class:`~nestmap.pipeline.explore.options.SearchOptions`.
     """
 
     objective: Objective = Objective.LATENCY
@@ -92,6 +96,7 @@ class SearchPlan(Frozen, frozen=True):
     prune: bool = False
     count_vector: bool = False
     counting: Counting | None = None
+    at_most: CostLimit | None = None
 
     @classmethod
     def of(cls, options: SearchOptions) -> SearchPlan:
@@ -111,9 +116,12 @@ class SearchPlan(Frozen, frozen=True):
             InputError: where an option is invalid.
         """
         check_names(options, SearchOptions.__annotations__)
+        at_most = _chosen_limit(options)
+        free = None if at_most is None else at_most.minimized
         changes = {
             "counting": Counting.of(options.get("reference")),
-            "objective": named(Objective, options.get("objective"), "objective"),
+            "objective": named(Objective, options.get("objective"), "objective") or free,
+            "at_most": at_most,
             "prune": options.get("prune"),
             "count_vector": options.get("count_vector"),
         }
@@ -179,6 +187,19 @@ class SearchPlan(Frozen, frozen=True):
             raise ValueError("spatial mappings: all with another search; expected the exact search")
         return self
 
+    @model_validator(mode="after")
+    def _check_limit(self) -> SearchPlan:
+        if self.at_most is None:
+            return self
+        if self.objective is not self.at_most.minimized:
+            expected = f"the objective {self.at_most.minimized}"
+            raise ValueError(f"at_most {self.at_most} for {self.objective}; expected {expected}")
+        if self.prune:
+            raise ValueError(
+                "at_most with prune, which skips parts of fronts; expected one of both"
+            )
+        return self
+
 
 def _chosen_rank(plan: SearchPlan, options: SearchOptions) -> Rank | None:
     """The rank that the options ask for.
@@ -196,14 +217,22 @@ def _chosen_rank(plan: SearchPlan, options: SearchOptions) -> Rank | None:
     return Rank.BOUND if is_implied and asks_more else plan.rank
 
 
+def _chosen_limit(options: SearchOptions) -> CostLimit | None:
+    limit = options.get("at_most")
+    return CostLimit.parse(limit) if isinstance(limit, str) else limit
+
+
 def exploration_pipeline(
     plan: SearchPlan, observers: tuple[Observer, ...] = (), ledger: LayerLedger | None = None
 ) -> Stage[NetworkProblem, NetworkEvaluation]:
     """The main pipeline: all candidates of every layer, the best of each, and their sum.
 
     Vector operators have only one implementation and are added at the end. Results in the ledger
-    are not computed again.
+    are not computed again. Under a limit, the best of all layers together, from their fronts.
     """
+    if plan.at_most is not None:
+        limited = LimitedSumStage(objective=plan.objective, limit=plan.at_most)
+        return front_pipeline(plan, observers, ledger) >> limited
     best = best_stage(plan, observers, ledger)
     explored = RecallLayerStage(best, minimal(plan.objective), ledger, exploration_options(plan))
     chosen = EachOnceStage(explored)

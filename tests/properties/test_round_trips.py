@@ -26,6 +26,7 @@ from nestmap.model import (
     ComputeCore,
     CoreAllocation,
     CoreMapping,
+    CostLimit,
     CostModelEvaluation,
     Dataflow,
     Fitness,
@@ -43,6 +44,7 @@ from nestmap.model import (
     LayerResult,
     LayerTopLevels,
     Leaving,
+    LimitedCost,
     Link,
     Loop,
     MappingConstraints,
@@ -180,6 +182,13 @@ def sparse_cases(draw: st.DrawFn) -> Case:
     return limited(Case(sparse, case.temporal), draw(st.integers(1, 64)))
 
 
+limits: Final = st.builds(
+    LimitedCost,
+    limit=st.builds(CostLimit, quantity=st.just(Objective.LATENCY), factor=st.floats(1, 9)),
+    value=st.floats(1, 1e18),
+    least=st.floats(1, 1e18),
+)
+
 Everything = tuple[SpatialProblem, NetworkProblem, NetworkEvaluation, NetworkFront]
 
 
@@ -239,7 +248,9 @@ def everything(draw: st.DrawFn) -> Everything:
     return (
         case.spatial,
         network,
-        NetworkEvaluation(layers=(result,), vector=vectors, infeasible=(failed,)),
+        NetworkEvaluation(
+            layers=(result,), vector=vectors, infeasible=(failed,), limited=draw(limits)
+        ),
         NetworkFront(layers=(front,)),
     )
 

@@ -13,6 +13,7 @@ from nestmap.model import (
     InfeasibleLayer,
     LayerFront,
     LayerResult,
+    LimitedCost,
     NetworkEvaluation,
     NetworkFront,
 )
@@ -123,6 +124,15 @@ def _total(evaluation: NetworkEvaluation) -> Json:
         "utilization": evaluation.utilization,
         "evaluations": evaluation.evaluations,
         "gap": evaluation.gap,
+        "at_most": None if evaluation.limited is None else _limit(evaluation.limited),
+    }
+
+
+def _limit(limited: LimitedCost) -> Json:
+    return {
+        "quantity": limited.limit.quantity.value,
+        "value": limited.value,
+        "least": limited.least,
     }
 
 

@@ -8,12 +8,21 @@ from typing import Final
 from nestmap.model import (
     CostModelEvaluation,
     LayerFront,
+    LimitedCost,
     NetworkEvaluation,
     Objective,
     ObjectiveBound,
 )
 from nestmap.model.evaluation.cost_bounds import gap_to
-from nestmap.pipeline.format.numbers import count, cycles, energy, engineering, gap_text
+from nestmap.pipeline.format.numbers import (
+    count,
+    cycles,
+    energy,
+    engineering,
+    gap_text,
+    printable,
+    share,
+)
 
 _MORE_WORK: Final = (
     "Spatial mappings share the work of a layer: hints or unrollings in a mapping file leave fewer "
@@ -32,6 +41,8 @@ def bound_sentence(bound: ObjectiveBound, cme: CostModelEvaluation) -> str:
 
 def gap_note(evaluation: NetworkEvaluation) -> str:
     """How many layers are optimal, and the largest gaps; empty if no bound is known."""
+    if evaluation.limited is not None:
+        return _limit_sentence(evaluation, evaluation.limited)
     gaps = [result.gap for result in evaluation.layers]
     known = [gap for gap in gaps if gap is not None]
     if not known:
@@ -52,6 +63,31 @@ def gap_note(evaluation: NetworkEvaluation) -> str:
             said.append(f"{limit} left {count(number)} spatial mapping{'s' * (number > 1)}")
     more = f" {_MORE_WORK}" if unproven > cut else ""
     return f"Lower bounds: {', '.join(said)}.{more}"
+
+
+def _limit_sentence(evaluation: NetworkEvaluation, limited: LimitedCost) -> str:
+    """The limit under which mappings were chosen, and how far the result may be off."""
+    limit, gap = limited.limit, evaluation.gap
+    of = energy if limit.quantity is Objective.ENERGY else cycles
+    unit = " cycles" if limit.quantity is Objective.LATENCY else ""
+    times = f"{limited.value / limited.least:.4g} times the least, {of(limited.least)}{unit}"
+    said = f"{limit.quantity.value.capitalize()} at most {of(limited.value)}{unit} ({times})"
+    what = f"the {limit.minimized} under this limit"
+    if gap is None:
+        return f"{said}; no bound is known of {what}."
+    if not gap:
+        return f"{said}; {what} is proven to be the least."
+    return f"{said}; the optimum of {what} is at most {gap_text(gap)} lower."
+
+
+def contrast_note(chosen: CostModelEvaluation, picojoules: float, least: float) -> str:
+    """What the lowest energy of a layer costs in cycles, beside its fastest mapping."""
+    times, more = chosen.latency / least, picojoules / chosen.energy - 1
+    return (
+        f"{printable(chosen.layer)}: {times:.3g} times the cycles of its fastest mapping "
+        f"({cycles(least)}), which takes {share(more)} more energy. --at-most latency=1.1x finds "
+        "the least energy near the lowest latency."
+    )
 
 
 def front_gap_note(fronts: Sequence[LayerFront]) -> str:

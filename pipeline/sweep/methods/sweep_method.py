@@ -64,10 +64,10 @@ def sweep_method(
         return SeveralCores(checked_cores, chosen, _scheduled_for(chosen, options))
     if isinstance(plan, StreamPlan):
         raise InputError("plan", "a StreamPlan, and the base has a single core", "a SearchPlan")
-    is_given = plan is not None or options.get("objective") is not None
     searched = plan_of_sweep(located.space, options, plan)
     counting = searched.counting
     checked = check_space(located, static_energy=static_energy, counting=counting, store=store)
+    is_given = plan is not None or _states_objective(options)
     mapped_for = (searched.objective,) if is_given else mapping_objectives(located.space)
     return OneCore(checked, searched, mapped_for)
 
@@ -84,7 +84,12 @@ def plan_of_sweep(
         return plan.with_options(_search_options(options))
     first = mapping_objectives(space)[0]
     made = SearchPlan.of(_search_options(options))
-    return made if options.get("objective") is not None else copy_with(made, {"objective": first})
+    return made if _states_objective(options) else copy_with(made, {"objective": first})
+
+
+def _states_objective(options: DesignSearchOptions) -> bool:
+    """Whether each design is mapped for one objective: what is limited leaves one, too."""
+    return options.get("objective") is not None or options.get("at_most") is not None
 
 
 def default_stream_plan(
@@ -121,6 +126,9 @@ def stream_plan_of_sweep(
         chosen = _for_objectives(chosen, [first.value, *others])
     of_core = _search_options(options)
     of_core.pop("objective", None)
+    if of_core.get("at_most") is not None:
+        hint = "it is for mappings on a single core"
+        raise InputError.conflict("at_most", "several cores", hint)
     if of_core.pop("reference", None) and not chosen.is_reference:
         hint = "give a plan whose split has Stream's convention"
         raise InputError.conflict("reference", "several cores", hint)

@@ -289,3 +289,29 @@ def test_no_mapping_of_any_layer_is_an_error(inputs: Inputs) -> None:
     ended = run(*inputs.explore, "--no-store")
     assert (ended.code, ended.out) == (2, "")
     assert "(and no mapping fits the 1 other layer)" in " ".join(ended.err.split())
+
+
+def test_a_limit_is_one_of_all_layers(inputs: Inputs, tmp_path: Path) -> None:
+    file = tmp_path / "found.json"
+    ended = run(*inputs.explore, "--at-most", "latency=1.1x", "--no-store", "--json", str(file))
+    said = " ".join(ended.out.split())
+    assert ended.code == 0
+    assert "together have the lowest energy with at most latency=1.1x" in said
+    assert "Latency at most " in said
+    limit = loaded(file)["total"]["at_most"]
+    assert limit["value"] == pytest.approx(1.1 * limit["least"])
+    assert limit["quantity"] == "latency"
+
+
+def test_a_front_has_no_limit(inputs: Inputs) -> None:
+    ended = run(*inputs.explore, "--at-most", "latency=1.1x", "--pareto", "--no-store")
+    assert ended.code == 2
+    assert "--at-most" in ended.err
+
+
+def test_the_fastest_mapping_is_said_of_what_is_explored_for_energy(inputs: Inputs) -> None:
+    named = ("-a", "eyeriss_like", "-m", "free", "--objective", "energy")
+    command = ("explore", inputs.network, *named)
+    first, again = run(*command), run(*command)
+    assert "times the cycles of its fastest mapping" in " ".join(first.out.split())
+    assert "its fastest mapping" not in again.out  # which would be searched
