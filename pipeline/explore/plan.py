@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from types import NoneType
 
 from pydantic import ValidationError, model_validator
 
@@ -21,6 +22,7 @@ from nestmap.model import (
     SpatialProblem,
 )
 from nestmap.model.base import copy_with
+from nestmap.model.errors import check_kind
 from nestmap.pipeline.explore.choices import (
     Search,
     SpatialMappings,
@@ -219,6 +221,7 @@ def _chosen_rank(plan: SearchPlan, options: SearchOptions) -> Rank | None:
 
 def _chosen_limit(options: SearchOptions) -> CostLimit | None:
     limit = options.get("at_most")
+    check_kind("at_most", limit, (str, CostLimit, NoneType), "a text or a CostLimit")
     return CostLimit.parse(limit) if isinstance(limit, str) else limit
 
 

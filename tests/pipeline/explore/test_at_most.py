@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -136,6 +137,7 @@ def test_no_mappings_within_the_limit_say_what_the_best_take() -> None:
     ("options", "words"),
     [
         ({"at_most": "latency"}, "latency=1.1x, latency=CYCLES"),
+        ({"at_most": cast(Any, 250_000)}, "found 250000; expected a text or a CostLimit"),
         ({"at_most": "edp=1.1x"}, "latency=1.1x, latency=CYCLES"),
         ({"at_most": "latency=0.9x"}, "a factor of 1 or more"),
         ({"at_most": "latency=0"}, "a factor of 1 or more"),
