@@ -6,24 +6,27 @@ started with Dask's own tools: docs/clusters.md.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import pickle
+import socket
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
-from contextlib import contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from functools import lru_cache
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 from threading import Event
-from typing import Final, NamedTuple, Protocol, cast
+from typing import Final, Literal, NamedTuple, Protocol, cast, final
 
 from nestmap.model import InputError
 from nestmap.model.design_space.design import Design
+from nestmap.model.errors import warn_of_input
 from nestmap.pipeline.sweep.explore_designs import DesignPoints, ExploreDesigns
 from nestmap.pipeline.sweep.methods.method import SweepMethod
+from nestmap.pipeline.sweep.workers.build import build_of_process
 from nestmap.pipeline.sweep.workers.place import DaskScheduler
 from nestmap.pipeline.util.extras import check_installed
 
@@ -38,11 +41,23 @@ WORKER_SECONDS: Final = 15.0
 
 _CLOSE_SECONDS: Final = 2.0
 
+_LOOK_SECONDS: Final = 5.0
+"""How often to look whether the workers that were asked are still there."""
+
+_EXPECTED: Final = "workers with the code that runs here: "
+
+
+class _Answer(NamedTuple):
+    """The result of a design, and the code that gave it."""
+
+    points: DesignPoints
+    build: str
+
 
 class _Future(Protocol):
     """The part of ``distributed.Future`` in use."""
 
-    def result(self) -> DesignPoints: ...
+    def result(self, timeout: float) -> object: ...
 
 
 class _Client(Protocol):
@@ -50,24 +65,45 @@ class _Client(Protocol):
 
     def submit(
         self,
-        run: Callable[[bytes, Design], DesignPoints],
+        run: Callable[[bytes, Design], _Answer],
         job: bytes,
         design: Design,
         /,
         *,
         pure: bool,
+        workers: Sequence[str] | None,
     ) -> _Future: ...
-    def run(self, function: Callable[[], str]) -> Mapping[str, str]: ...
+    def run(
+        self, function: Callable[[], str], *, on_error: Literal["return"]
+    ) -> Mapping[str, object]: ...
     def nthreads(self) -> Mapping[str, int]: ...
     def wait_for_workers(self, n_workers: int, timeout: float) -> None: ...
     def cancel(self, futures: Sequence[_Future]) -> None: ...
     def close(self, timeout: float) -> None: ...
 
 
+class _Security(Protocol):
+    def get_connection_args(self, role: str) -> Mapping[str, object]: ...
+
+
+class _Scheduler(Protocol):
+    async def identity(self) -> object: ...
+
+
+class _Comm(Protocol):
+    def get_address_host_port(self, address: str) -> tuple[str, int]: ...
+
+
 class _Distributed(Protocol):
     """The part of the module ``distributed`` in use."""
 
     KilledWorker: type[Exception]
+    comm: _Comm
+
+    def Security(self) -> _Security: ...  # noqa: N802 (Dask's name)
+    def rpc(
+        self, address: str, *, connection_args: Mapping[str, object]
+    ) -> AbstractAsyncContextManager[_Scheduler]: ...
 
     def Client(  # noqa: N802 (Dask's name)
         self,
@@ -79,10 +115,11 @@ class _Distributed(Protocol):
 
 
 class _InHand(NamedTuple):
-    """A design that the cluster has."""
+    """A design that the cluster has, and which workers may take it: ``None`` for all."""
 
     design: Design
     result: _Future
+    workers: Sequence[str] | None
 
 
 @contextmanager
@@ -91,7 +128,7 @@ def dask_explorer(method: SweepMethod, place: DaskScheduler) -> Generator[Explor
 
     Raises:
         InputError: where Dask is not installed, there is no scheduler or no worker, or a worker has
-            another version of nestmap.
+            other code.
     """
     check_installed(f"on {place}", ("distributed",), "cluster")
     dask = cast(_Distributed, import_module("distributed"))
@@ -99,8 +136,9 @@ def dask_explorer(method: SweepMethod, place: DaskScheduler) -> Generator[Explor
     with _without_log():
         client = _connected(dask, place)
         try:
-            _check_workers(client, place)
-            yield lambda designs: _explored(dask, client, place, job, designs)
+            cluster = _Cluster(dask, client, place, job)
+            cluster.check()
+            yield cluster.explored
         finally:
             with suppress(Exception):  # what is wrong with the cluster has been said
                 client.close(_CLOSE_SECONDS)
@@ -108,10 +146,27 @@ def dask_explorer(method: SweepMethod, place: DaskScheduler) -> Generator[Explor
 
 def _connected(dask: _Distributed, place: DaskScheduler) -> _Client:
     address = _address_in(place) if place.is_file else place.where
+    expected = "a Dask scheduler that runs"
     try:
+        host, port = dask.comm.get_address_host_port(address)
+        socket.create_connection((host, port), CONNECT_SECONDS).close()  # Dask retries a wrong one
+        asyncio.run(_ask(dask, address))
         return dask.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+    except TimeoutError:
+        raise _wrong(place, f"no answer within {CONNECT_SECONDS:g} s", expected) from None
     except (OSError, ValueError) as error:
-        raise _wrong(place, f"no answer ({_line(error)})", "a Dask scheduler that runs") from None
+        raise _wrong(place, f"no answer ({_line(error)})", expected) from None
+
+
+async def _ask(dask: _Distributed, address: str) -> None:
+    """Asks a scheduler who it is: for one that accepts connections and is silent, a client waits.
+
+    Raises:
+        TimeoutError: where it does not answer.
+    """
+    arguments = dask.Security().get_connection_args("client")
+    async with asyncio.timeout(CONNECT_SECONDS), dask.rpc(address, connection_args=arguments) as it:
+        await it.identity()
 
 
 def _address_in(place: DaskScheduler) -> str:
@@ -129,53 +184,109 @@ def _address_in(place: DaskScheduler) -> str:
     return address
 
 
-def _check_workers(client: _Client, place: DaskScheduler) -> None:
-    expected = f"workers with nestmap {version('nestmap')}, the version here"
-    try:
-        client.wait_for_workers(1, WORKER_SECONDS)
-        versions = set(client.run(_version).values())
-    except TimeoutError:
-        raise _wrong(place, f"no worker within {WORKER_SECONDS:g} s", expected) from None
-    except (OSError, ImportError, AttributeError) as error:
-        raise _wrong(place, _line(error), expected) from None
-    others = sorted(versions - {version("nestmap")})
-    if others:
-        raise _wrong(place, f"workers with nestmap {', '.join(others)}", expected)
+@final
+class _Cluster:
+    """The workers of a scheduler; those with other code than this process get no designs."""
+
+    def __init__(
+        self, dask: _Distributed, client: _Client, place: DaskScheduler, job: bytes
+    ) -> None:
+        self._dask, self._client, self._place, self._job = dask, client, place, job
+        self._others: dict[str, str] = {}
+
+    def check(self) -> None:
+        """Checks that there are workers, and that all of them run this code.
+
+        Raises:
+            InputError: where there is none, or one runs other code.
+        """
+        try:
+            self._client.wait_for_workers(1, WORKER_SECONDS)
+        except TimeoutError:
+            raise self._wrong(f"no worker within {WORKER_SECONDS:g} s") from None
+        others = self._builds_of_others()
+        if others:
+            raise self._wrong(_listed(others))
+
+    def explored(self, designs: Sequence[Design]) -> Iterator[DesignPoints]:
+        """The results in order.
+
+        Raises:
+            InputError: where the scheduler is lost, workers that have a design die again and again,
+                or all workers run other code.
+        """
+        left, waiting, done = deque(designs), deque[_InHand](), 0
+        try:
+            while left or waiting:
+                while left and len(waiting) < AHEAD * max(1, sum(self._client.nthreads().values())):
+                    waiting.append(self._submit(left.popleft()))
+                yield self._result(waiting)
+                waiting.popleft()
+                done += 1
+        except self._dask.KilledWorker:
+            number = waiting[0].design.number
+            found = f"workers that died again and again while they had design {number}"
+            found = f"{found} ({waiting[0].design})"
+            expected = "workers with enough memory, which nobody kills"
+            raise _wrong(self._place, found, expected) from None
+        except (CancelledError, OSError) as error:
+            found = f"the scheduler was lost after {done} of {len(designs)} designs"
+            found = f"{found} ({_line(error)})"
+            raise _wrong(self._place, found, "a scheduler that runs until the end") from None
+        finally:
+            with suppress(Exception):  # the scheduler may be lost
+                self._client.cancel([x.result for x in waiting])
+
+    def _submit(self, design: Design) -> _InHand:
+        """Hands a design out: to any worker as long as none is known to run other code."""
+        chosen: list[str] | None = None
+        if self._others:
+            chosen = sorted(self._client.nthreads().keys() - self._others.keys())
+            if not chosen:
+                raise self._wrong(_listed(self._others))
+        result = self._client.submit(_explore, self._job, design, pure=False, workers=chosen)
+        return _InHand(design, result, chosen)
+
+    def _result(self, waiting: deque[_InHand]) -> DesignPoints:
+        """The first result, computed again as long as it is that of other code."""
+        while True:
+            one = waiting[0]
+            try:
+                answer = one.result.result(timeout=_LOOK_SECONDS)
+            except TimeoutError:
+                if one.workers is None or set(one.workers) & self._client.nthreads().keys():
+                    continue  # else those that were asked have left, and no other would be
+            except (AttributeError, ImportError):  # it lacks what is asked for
+                if not self._found_others():
+                    raise
+            else:
+                if isinstance(answer, _Answer) and answer.build == build_of_process():
+                    return answer.points
+                self._found_others()
+            waiting[0] = self._submit(one.design)
+
+    def _found_others(self) -> bool:
+        """Looks which workers run other code, and warns of those that were not known."""
+        found = self._builds_of_others()
+        new = {x: build for x, build in found.items() if x not in self._others}
+        self._others |= found
+        if new:
+            told = f"{_listed(new)}, whose results are computed again by others"
+            warn_of_input(f"on {self._place}", told, _EXPECTED + build_of_process())
+        return bool(new)
+
+    def _builds_of_others(self) -> dict[str, str]:
+        """The workers that run other code, with what they run."""
+        found = self._client.run(build_of_process, on_error="return")
+        builds = {x: str(build) for x, build in found.items()}
+        return {x: build for x, build in builds.items() if build != build_of_process()}
+
+    def _wrong(self, found: str) -> InputError:
+        return _wrong(self._place, found, _EXPECTED + build_of_process())
 
 
-def _explored(
-    dask: _Distributed,
-    client: _Client,
-    place: DaskScheduler,
-    job: bytes,
-    designs: Sequence[Design],
-) -> Iterator[DesignPoints]:
-    """The results in order.
-
-    Raises:
-        InputError: where the scheduler is lost, or workers that have a design die again and again.
-    """
-    left, waiting, done = deque(designs), deque[_InHand](), 0
-    try:
-        while left or waiting:
-            while left and len(waiting) < AHEAD * max(1, sum(client.nthreads().values())):
-                design = left.popleft()
-                waiting.append(_InHand(design, client.submit(_explore, job, design, pure=False)))
-            yield waiting[0].result.result()
-            waiting.popleft()
-            done += 1
-    except dask.KilledWorker:
-        design = waiting[0].design
-        found = (
-            f"workers that died again and again while they had design {design.number} ({design})"
-        )
-        raise _wrong(place, found, "workers with enough memory, which nobody kills") from None
-    except (CancelledError, OSError) as error:
-        found = f"the scheduler was lost after {done} of {len(designs)} designs ({_line(error)})"
-        raise _wrong(place, found, "a scheduler that runs until the end") from None
-    finally:
-        with suppress(Exception):  # the scheduler may be lost
-            client.cancel([x.result for x in waiting])
+def _listed(builds: Mapping[str, str]) -> str:
+    return ", ".join(f"worker {x} with {build}" for x, build in sorted(builds.items()))
 
 
 def _wrong(place: DaskScheduler, found: str, expected: str) -> InputError:
@@ -201,17 +312,12 @@ def _without_log() -> Generator[None]:
             logging.getLogger(name).setLevel(level)
 
 
-def _version() -> str:
-    """The version of nestmap on a worker."""
-    return version("nestmap")
-
-
 @lru_cache(maxsize=2)
 def _explorer_of(job: bytes) -> Callable[[Design], DesignPoints]:
     """What a worker explores, read once."""
     return cast("SweepMethod", pickle.loads(job)).explorer(Event())
 
 
-def _explore(job: bytes, design: Design) -> DesignPoints:
+def _explore(job: bytes, design: Design) -> _Answer:
     """Runs on a worker."""
-    return _explorer_of(job)(design)
+    return _Answer(_explorer_of(job)(design), build_of_process())

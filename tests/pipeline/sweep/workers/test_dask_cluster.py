@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -15,10 +17,11 @@ from random import Random
 from typing import Final, NamedTuple
 
 import pytest
+from distributed import Client
 
 import nestmap
 from nestmap import SweepResult
-from nestmap.model import InputError, Objective
+from nestmap.model import InputError, InputWarning, Objective
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.render.text.query_result_file import Layout, answer_text
 from nestmap.pipeline.sweep.explore_designs import DesignPoints
@@ -54,14 +57,18 @@ class Cluster(NamedTuple):
         told: dict[str, str] = json.loads(self.file.read_text())
         return told["address"]
 
-    def start_worker(self) -> None:
-        """Starts another worker; the scheduler waits for none."""
-        self.workers.append(start(WORKER, self.file, "--nthreads", "1", "--no-nanny"))
+    def start_worker(self, code: Path | None = None) -> None:
+        """Starts another worker, with other code if given; the scheduler waits for none."""
+        self.workers.append(start(WORKER, self.file, "--nthreads", "1", "--no-nanny", code=code))
 
 
-def start(module: str, file: Path, *options: str) -> subprocess.Popen[bytes]:
+def start(
+    module: str, file: Path, *options: str, code: Path | None = None
+) -> subprocess.Popen[bytes]:
     # a user's configuration is none of ours
     environment = {**os.environ, "DASK_CONFIG": str(file.parent)}
+    if code is not None:
+        environment["PYTHONPATH"] = str(code)
     command = [sys.executable, "-m", module, "--scheduler-file", str(file), "--no-dashboard"]
     return subprocess.Popen(
         [*command, *options],
@@ -240,6 +247,30 @@ def test_a_scheduler_that_does_not_answer_is_an_error(
     assert error.value.expected == "a Dask scheduler that runs"
 
 
+def test_a_silent_server_is_an_error_in_time(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dask_cluster, "CONNECT_SECONDS", 0.5)
+    told = tmp_path / "scheduler.json"
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        told.write_text(json.dumps({"address": f"tcp://127.0.0.1:{silent.getsockname()[1]}"}))
+        with pytest.raises(InputError, match=r"found no answer within 0.5 s; expected"):
+            nestmap.sweep(file, on=str(told))
+
+
+@pytest.mark.parametrize(
+    "address", ["tcp://127.0.0.1:9", "tcp://host.invalid:8786", "tcp://127.0.0.1", "foo://x:1", ""]
+)
+def test_a_wrong_address_in_a_file_is_an_error_at_once(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setattr(dask_cluster, "CONNECT_SECONDS", 1e9)  # nothing waits for it
+    told = tmp_path / "scheduler.json"
+    told.write_text(json.dumps({"address": address}))
+    with pytest.raises(InputError, match=r"found no answer \("):
+        nestmap.sweep(file, on=str(told))
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [
@@ -269,12 +300,77 @@ def test_a_scheduler_without_workers_is_an_error(
             nestmap.sweep(file, on=alone.address)
 
 
-def test_workers_have_the_version_of_the_driver(
-    cluster: Cluster, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def newer(package: str) -> str:
-        return "9.9.9" if package == "nestmap" else ""
+OTHER_CODE: Final = """
 
-    monkeypatch.setattr(dask_cluster, "version", newer)
-    with pytest.raises(InputError, match=r"workers with nestmap 0.1.0; expected .* nestmap 9.9.9"):
-        nestmap.sweep(file, on=cluster.address)
+def _explore(job, design):
+    return _Answer((), build_of_process())
+"""
+OLDER_CODE: Final = """
+
+def _explore(job, design):
+    return ()
+"""
+
+
+def other_code(folder: Path, appended: str, *, older: bool = False) -> Path:
+    """A folder with nestmap as it is not here; an older one does not say what it runs."""
+    package = folder / "nestmap"
+    shutil.copytree(Path(nestmap.__file__).parent, package, ignore=shutil.ignore_patterns("*.pyc"))
+    workers = package / "pipeline/sweep/workers"
+    changed = workers / "dask_cluster.py"
+    text = changed.read_text()
+    if older:
+        (workers / "build.py").unlink()
+        text = text.replace("from nestmap.pipeline.sweep.workers.build import build_of_process", "")
+    changed.write_text(text + appended)
+    return folder
+
+
+def connected(cluster: Cluster) -> Client:
+    """A client of our own, to see who is there."""
+    connect: Callable[[str], Client] = Client
+    return connect(cluster.address)
+
+
+@pytest.mark.parametrize(
+    ("appended", "older"), [(OTHER_CODE, False), (OLDER_CODE, True)], ids=["other", "older"]
+)
+def test_a_late_worker_with_other_code_is_named_and_changes_nothing(
+    file: Path, tmp_path: Path, appended: str, older: bool
+) -> None:
+    code, path = other_code(tmp_path / "other", appended, older=older), tmp_path / "s.duckdb"
+    threads = nestmap.sweep(file)
+    with started(tmp_path, 1) as mixed, connected(mixed) as client:
+
+        def join() -> None:
+            mixed.start_worker(code)
+            client.wait_for_workers(2, 120)
+
+        joins = After(2, join)
+        with pytest.warns(InputWarning, match=r"worker tcp://\S+ with .*computed again"):
+            found = nestmap.sweep(file, on=mixed.address, store=path, runs="none", progress=joins)
+    assert found == threads
+    assert recorded(path) == DESIGNS
+    assert exported(nestmap.recorded_sweep("small", path)) == exported(threads)
+
+
+def test_workers_that_all_run_other_code_are_an_error(file: Path, tmp_path: Path) -> None:
+    code = other_code(tmp_path / "other", OTHER_CODE)
+    with started(tmp_path, 0) as strange:
+        strange.start_worker(code)
+        words = r"worker tcp://\S+ with nestmap 0.1.0.*; expected workers with the code that runs"
+        with pytest.raises(InputError, match=words):
+            nestmap.sweep(file, on=strange.address)
+
+
+def test_workers_that_all_run_other_code_later_are_an_error(file: Path, tmp_path: Path) -> None:
+    code = other_code(tmp_path / "other", OTHER_CODE)
+    with started(tmp_path, 1) as mixed, connected(mixed) as client:
+
+        def join() -> None:
+            mixed.start_worker(code)
+            client.wait_for_workers(2, 120)
+            mixed.workers[0].kill()
+
+        with pytest.warns(InputWarning), pytest.raises(InputError, match=r"worker tcp://\S+ with"):
+            nestmap.sweep(file, on=mixed.address, progress=After(2, join))
