@@ -22,6 +22,7 @@ from nestmap.pipeline.describe import describe
 from nestmap.pipeline.explore.replay import replay_pipeline
 from nestmap.pipeline.util.provenance import command_line, versions
 from nestmap.store import RunInfo, Store
+from nestmap.store.connection.interrupts import entered
 
 
 def record_evaluation(
@@ -48,7 +49,7 @@ def record_evaluation(
         recording=Recording(record=RecordMode.NONE),
         label=label,
     )
-    with Store.borrow(store) as target, target.start_run(info) as run:
+    with Store.borrow(store) as target, entered(lambda: target.start_run(info)) as run:
         run.finish(evaluation)
     return run.id
 

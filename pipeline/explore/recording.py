@@ -38,6 +38,7 @@ from nestmap.pipeline.explore.size import KnownTries
 from nestmap.pipeline.stages.mapping.recall import Choose, Explore
 from nestmap.pipeline.util.provenance import command_line, versions
 from nestmap.store import ExploredLayer, LayerInfo, Run, RunInfo, Search, SearchInfo, Store
+from nestmap.store.connection.interrupts import entered
 
 Plan = TypeVar("Plan", bound=Frozen)
 
@@ -128,7 +129,8 @@ def record_run(
     Raises:
         StoreError: where the store cannot be opened or written.
     """
-    with Store.borrow(store) as target, target.start_run(run_info(job, recording)) as run:
+    info = run_info(job, recording)
+    with Store.borrow(store) as target, entered(lambda: target.start_run(info)) as run:
         yield _handle(run, progress)
 
 
@@ -141,7 +143,7 @@ def resume_run(
     Raises:
         StoreError: where there is no such run, it is done, or cannot be resumed.
     """
-    with store.resume_run(run) as resumed:
+    with entered(lambda: store.resume_run(run)) as resumed:
         yield _handle(resumed, progress)
 
 

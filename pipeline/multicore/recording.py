@@ -21,6 +21,7 @@ from nestmap.pipeline.multicore.plan import StreamPlan
 from nestmap.pipeline.multicore.run import ScheduleRun, StreamJob
 from nestmap.pipeline.util.provenance import command_line, versions
 from nestmap.store import Store, StreamInfo
+from nestmap.store.connection.interrupts import entered
 
 
 @contextmanager
@@ -32,7 +33,8 @@ def record_run(job: StreamJob, store: Store | Path | str) -> Generator[ScheduleR
     Raises:
         StoreError: where the store cannot be opened or written.
     """
-    with Store.borrow(store) as target, target.start_stream(stream_info(job)) as run:
+    info = stream_info(job)
+    with Store.borrow(store) as target, entered(lambda: target.start_stream(info)) as run:
         yield RunHandle(run.id, run.finish, run)
 
 
@@ -43,7 +45,7 @@ def resume_run(run: UUID, store: Store) -> Generator[ScheduleRun]:
     Raises:
         StoreError: where there is no such run, it is done, or cannot be resumed.
     """
-    with store.resume_stream(run) as resumed:
+    with entered(lambda: store.resume_stream(run)) as resumed:
         yield RunHandle(run, resumed.finish, resumed)
 
 

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Generator
 from concurrent.futures import Future, wait
 from concurrent.futures.thread import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from types import FrameType
 from typing import Final, TypeVar
 
@@ -101,3 +101,12 @@ def defer_interrupts() -> Generator[None]:
             signal.signal(number, handler)
         if received:
             signal.raise_signal(received[0])
+
+
+@contextmanager
+def entered(begin: Callable[[], AbstractContextManager[T]]) -> Generator[T]:
+    """Begins something and enters it as a whole: an interrupt in between would leave it begun."""
+    with ExitStack() as stack:
+        with defer_interrupts():
+            inside = stack.enter_context(begin())
+        yield inside

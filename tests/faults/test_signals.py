@@ -70,6 +70,17 @@ def interrupted(connection):
 lifecycle.transaction = interrupted
 """
 
+BEFORE_IT_IS_ENTERED: Final = f"""
+{START}
+from nestmap.store.record import run
+usual = run.CommitPolicy
+def interrupted():
+    os.kill(os.getpid(), signal.SIGINT)
+    return usual()
+run.CommitPolicy = interrupted
+"""
+"""Ctrl-C when a run has begun, before anything could end it."""
+
 SWALLOWED: Final = f"""
 {START}
 from nestmap.pipeline.cli.progress import ExplorationBar
@@ -236,6 +247,19 @@ def test_what_is_committed_is_not_written_again(forks: Forks, inputs: Inputs, co
         assert run("resume", "last").code == 0
     assert recorded(path) == [RunStatus.DONE]
     assert check_store(path).problems == ()
+
+
+@pytest.mark.parametrize(
+    "setup", [AFTER_A_COMMIT.replace("{commit}", "1"), BEFORE_IT_IS_ENTERED], ids=["begun", "made"]
+)
+def test_a_run_that_has_just_begun_is_interrupted(forks: Forks, inputs: Inputs, setup: str) -> None:
+    ended = forks.run(*inputs.explore, setup=setup)
+    assert_interrupted(ended)
+    assert "To resume: nestmap resume" in ended.err
+    # read only: a store that is opened to write takes runs of processes that are gone for those
+    with Store.open_read_only(Path("nestmap.duckdb")) as store:
+        (row,) = store.query("SELECT status FROM runs").rows()
+    assert row["status"] == RunStatus.INTERRUPTED
 
 
 def test_a_run_that_is_complete_is_not_to_be_resumed(forks: Forks, inputs: Inputs) -> None:
