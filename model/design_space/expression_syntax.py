@@ -70,6 +70,13 @@ def expression_tree(text: str) -> ast.expr:
     """
     tree = _parsed(text)
     _check(tree, 1)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            try:
+                node.value.encode()
+            except UnicodeEncodeError:  # no file and no store could have it
+                found = f"{node.value!a}, half of a pair of surrogates"
+                raise ExpressionError(found, "characters of Unicode") from None
     return tree
 
 

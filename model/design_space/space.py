@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
+from itertools import product
 from math import prod
 from typing import Annotated, Final, Self, cast
 
@@ -17,7 +18,12 @@ from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.expression import Expression
 from nestmap.model.design_space.expression_kinds import kind_of_expression
 from nestmap.model.design_space.expression_syntax import ExpressionError, Kind, Value, kind_of_value
-from nestmap.model.design_space.objective import DesignObjective, SweepObjective, check_objectives
+from nestmap.model.design_space.objective import (
+    DesignObjective,
+    SweepObjective,
+    check_objectives,
+    expression_of,
+)
 from nestmap.model.design_space.parameters import DERIVED, Parameter
 from nestmap.model.design_space.part_values import SpaceError, value_of
 from nestmap.model.errors import suggestion
@@ -27,8 +33,14 @@ from nestmap.model.workload.graph import Workload
 MEMORY_QUANTITIES: Final = ("size", "instances", "total", "area", "bandwidth")
 """What constraints may say of a memory: ``memories.NAME.size`` and the like."""
 
+MOST_COMBINATIONS: Final = 10_000
+"""The largest number of values for which it is looked whether a condition is ever met."""
+
 CORE_QUANTITIES: Final = ("count", "units", "area")
 """What constraints may say of the cores of one name: ``cores.NAME.count`` and the like."""
+
+LAST: Final = "last"
+"""What commands call the sweep that was started last."""
 
 OF_CORES: Final = "cores"
 """What names of these quantities begin with; a parameter may have that name, too."""
@@ -165,6 +177,8 @@ class DesignSpace(Frozen, frozen=True):
         return self
 
     def _check_counts(self) -> None:
+        if self.name == LAST:
+            raise SpaceError("name", LAST, "another name: that is the sweep that was started last")
         if not self.parameters:
             raise SpaceError("parameters", "no parameter", "at least one")
         if not self.settings and not self.presence:
@@ -228,6 +242,35 @@ class DesignSpace(Frozen, frozen=True):
     def free(self) -> tuple[Parameter, ...]:
         """The parameters that are no expressions; those of one value among them."""
         return tuple(x for x in self.parameters if not isinstance(x.choices, Expression))
+
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """The parameters that nothing names: designs do not depend on them."""
+        named = {name for _, expression, _ in self._expressions() for name in expression.names}
+        for objective in self.objectives:
+            named.update(expression_of(objective).names)
+        return tuple(x.name for x in self.parameters if x.name not in named)
+
+    def is_ever_met(self, condition: Expression) -> bool:
+        """Whether a condition holds for any values of its parameters, or these are too many."""
+        needed = set(condition.names)
+        for name, expression in reversed(self._order):
+            if name in needed:
+                needed.update(expression.names)
+        free = [x for x in self.free if x.name in needed]
+        if prod(len(x.values) for x in free) > MOST_COMBINATIONS:
+            return True
+        for chosen in product(*(x.values for x in free)):
+            values = dict(zip((x.name for x in free), chosen, strict=True))
+            try:
+                for name, expression in self._order:
+                    if name in needed:
+                        values[name] = expression.value(values)
+                if condition.value(values):
+                    return True
+            except ExpressionError:  # told of each design without a value
+                return True
+        return False
 
     @cached_property
     def size(self) -> int:

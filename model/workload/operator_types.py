@@ -28,6 +28,12 @@ _FAMILIES: Final = """
 """
 """Short names of ONNX Runtime's operators, and the families of ZigZag's and Stream's files."""
 
+_WITHOUT_PRODUCTS: Final = """
+    Abs ArgMax ArgMin Cast Ceil Clip Exp Floor GlobalMaxPool Hardmax LogSoftmax MaxPool MaxRoiPool
+    Neg Not ReduceMax ReduceMin Relu Round Sigmoid Sign Softmax Sqrt Tanh TopK
+"""
+"""Operators of one tensor; ZigZag writes those of two, such as Add, as products."""
+
 _TYPES: Final = frozenset((*_ONNX.split(), *_FAMILIES.split()))
 
 
@@ -39,3 +45,8 @@ def operator_types() -> tuple[str, ...]:
 def is_operator_type(name: str) -> bool:
     """Whether an operator type is known; all those of other domains (with a point) are."""
     return name in _TYPES or "." in name
+
+
+def has_products(name: str) -> bool:
+    """Whether an operator type may multiply two tensors, as far as it is known."""
+    return name not in _WITHOUT_PRODUCTS.split()

@@ -34,9 +34,13 @@ def check_writable(path: Path) -> None:
         raise InputError(str(path), f"no folder {path.parent}", "a file in an existing folder")
     if is_special(path):
         return  # opening and closing a pipe would send its reader an end of file
+    part = part_of(path)
     with os_errors_as_input_errors(path):
-        part = part_of(path)
-        part.touch()
+        try:
+            part.touch(exist_ok=False)
+        except FileExistsError:
+            found = f"a file {part}, which would be overwritten"
+            raise InputError(str(path), found, "a file to write to, or that one moved") from None
         part.unlink()
 
 

@@ -19,6 +19,7 @@ from nestmap.model.design_space.space import (
     Setting,
     WeightedNetwork,
 )
+from nestmap.model.errors import warn_of_input
 from nestmap.pipeline.frontend.given import FieldValues
 from nestmap.pipeline.frontend.yaml.design_space_networks import NETWORKS_FIELD, read_network
 from nestmap.pipeline.frontend.yaml.design_space_objectives import OBJECTIVES_FIELD, read_objective
@@ -140,11 +141,26 @@ class LocatedSpace:
 
     def error(self, part: str, found: str, expected: str) -> InputError:
         """An error about a part of the space."""
-        return InputError(self.places.get(part) or f"{self._name}: {part}", found, expected)
+        return InputError(self._where(part), found, expected)
 
     def wrong(self, error: SpaceError) -> InputError:
         """The error about a part that the space itself has found."""
         return self.error(error.part, error.found, error.expected)
+
+    def warn_of_what_has_no_effect(self) -> None:
+        """Warns of parameters that nothing uses, and of parts that no design has."""
+        for name in self.space.unused:
+            expected = "a parameter that set, when, constraints or objectives name"
+            found = f"the parameter {name}, which nothing uses"
+            warn_of_input(self._where(f"parameters.{name}"), found, expected)
+        for presence in self.space.presence:
+            if not self.space.is_ever_met(presence.when):
+                found = f"{presence.when}, which no design meets: none has {presence.memory}"
+                expected = "a condition that some designs meet"
+                warn_of_input(self._where(f"when.{presence.memory}"), found, expected)
+
+    def _where(self, part: str) -> str:
+        return self.places.get(part) or f"{self._name}: {part}"
 
     @property
     def _name(self) -> str:

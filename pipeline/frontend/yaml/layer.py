@@ -10,6 +10,7 @@ from nestmap.model.base import copy_with
 from nestmap.model.errors import shortened, suggestion, warn_of_input
 from nestmap.model.workload.densities import set_layer_densities
 from nestmap.model.workload.equation import Accesses, check_equation, parse_equation
+from nestmap.model.workload.operator_types import has_products
 from nestmap.pipeline.frontend.yaml.axes import (
     AXES,
     AXIS_SIZES,
@@ -183,12 +184,16 @@ def parse_layer(node: Node, fields: Fields, name: str, sources: Mapping[str, str
     bits = _precision(fields[_PRECISION], output, operands)
     axes = parse_axes(fields, relations)
     check_axes(fields, relations, axes, sizes)
+    operator = operator_type(fields[_OPERATOR])
+    if len(inputs) > 1 and not has_products(operator):
+        found = f"{operator}, which multiplies nothing, and an equation of products"
+        warn_of_input(fields[_OPERATOR].where, found, "the operator that the equation computes")
     with node.locate_errors():
         layer = layer_from_equation(
             text,
             sizes,
             name=name,
-            operator=operator_type(fields[_OPERATOR]),
+            operator=operator,
             relations=tuple(relation.node.text() for relation in relations.values()),
             precision=bits | {output: bits.get(output + _FINAL, bits[output])},
             partial_precision=bits[output],
@@ -291,4 +296,8 @@ def _precision(node: Node, output: str, inputs: Collection[str]) -> dict[str, in
             f"{bits[final]} bits of a finished output, of which a partial sum has {bits[output]}"
         )
         raise places[final].error("at most the bits of a partial sum", found)
+    widest = max(inputs, key=lambda name: bits[name], default=None)
+    if widest is not None and bits[widest] > bits[output]:
+        found = f"partial sums of {bits[output]} bits, narrower than {widest} with {bits[widest]}"
+        warn_of_input(places[output].where, found, "at least the bits of each factor")
     return bits

@@ -42,6 +42,7 @@ class ConstraintSieve:
 
     checked: SweptSpace
     tried: int = 0
+    found: int = 0
     met: dict[int, int] = field(default_factory=dict[int, int])
     """How many designs meet a constraint and all before it, by its number."""
 
@@ -64,6 +65,7 @@ class ConstraintSieve:
         is_met = self._meets(design, self._order())
         if is_met:
             self._check_objectives(design)
+            self.found += 1
         return is_met
 
     def _check_objectives(self, design: Design) -> None:
@@ -352,7 +354,7 @@ MOST_DESIGNS: Final = 1_000_000
 """The largest number of designs of a sweep."""
 
 MOST_TRIES: Final = 1000
-"""How many designs a random choice tries at most for each that it needs."""
+"""How many designs a random choice tries at most for each that it finds, and for ten more."""
 
 
 class Choice(Protocol):
@@ -413,12 +415,20 @@ def choose_designs(checked: SweptSpace, strategy: Strategy, count: int | None, s
     if strategy in (Strategy.NSGA2, Strategy.TPE):
         return SampledDesigns(checked, Sampler(strategy), min(most, size), seed)
     is_random = strategy is Strategy.RANDOM
-    numbers = islice(shuffled(size, seed), most * MOST_TRIES) if is_random else iter(range(size))
     sieve = ConstraintSieve(checked)
+    numbers = _random_numbers(size, seed, sieve) if is_random else iter(range(size))
     chosen = tuple(islice(sieve.passed(numbers), most))
     if not chosen:
         raise sieve.error()
     return ChosenDesigns(chosen, sieve.tried - len(chosen))
+
+
+def _random_numbers(size: int, seed: int, sieve: ConstraintSieve) -> Iterator[int]:
+    """Numbers of designs in random order, until too few of them have passed."""
+    for number in shuffled(size, seed):
+        if sieve.tried >= MOST_TRIES * (sieve.found + 10):
+            return
+        yield number
 
 
 def _checked_count(checked: SweptSpace, strategy: Strategy, count: int | None) -> int:

@@ -242,7 +242,7 @@ def test_designs_without_figures_are_rows_with_reasons(tmp_path: Path) -> None:
 
 
 def test_without_a_feasible_design_there_is_no_best(tmp_path: Path) -> None:
-    text = SPACE.replace("memories.outlet.size: bits", "memories.reg.size: 8")
+    text = SPACE.replace("memories.outlet.size: bits", "memories.reg.size: 8 + bits * 0")
     found = nestmap.sweep(write_space(tmp_path, text))
     assert found.front == ()
     with pytest.raises(InfeasibleError, match="no design of small is feasible"):

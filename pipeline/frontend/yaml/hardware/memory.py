@@ -194,6 +194,12 @@ def _ports(node: Node, operands: Collection[str]) -> tuple[MemoryPort, ...]:
     if not ports:
         raise node.error("at least one port")
     made = tuple(_port(port, operands) for port in ports)
+    names = [port.name for port in made]
+    for place, (name, port) in enumerate(zip(names, ports, strict=True)):
+        if name in names[:place]:
+            raise port.fields(PORT)[_NAME].error(
+                "a name that no other port has", f"a second {name}"
+            )
     _check_allocations(made, [port.fields(PORT)[_ALLOCATION] for port in ports])
     return made
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, final
 
 from nestmap.model import InputError, MemoryCost, MemoryMacro, MemoryPort, PortKind
 from nestmap.model.base import copy_with
-from nestmap.model.errors import suggestion
+from nestmap.model.errors import shortened, suggestion, warn_of_input
 from nestmap.pipeline.frontend.yaml.field_schema import Field, Need, Origin, one_of
 from nestmap.pipeline.frontend.yaml.hardware.cacti import cacti_cost
 from nestmap.pipeline.frontend.yaml.hardware.imc_cells import Bank
@@ -239,6 +239,10 @@ def _is_computed(fields: Mapping[Field, Node]) -> bool:
 
 
 def _check_unused(fields: Mapping[Field, Node]) -> None:
+    kind = fields.get(_KIND)
+    if kind is not None and kind.text(_KIND.kind) not in list(MemoryKind):
+        found = f"the unknown type {shortened(repr(kind.text(_KIND.kind)))}"
+        warn_of_input(kind.where, found, one_of(MemoryKind))
     if _TECHNOLOGY in fields:
         technology(fields[_TECHNOLOGY])
         expected = f"cost: {SramModel.FITTED} or {SramModel.CACTI}, without which it has no effect"

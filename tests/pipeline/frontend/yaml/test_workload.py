@@ -199,6 +199,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("workloads")
 
 
+@pytest.mark.filterwarnings("ignore:.*narrower than")
 @settings(deadline=None)
 @given(chain=chains())
 def test_what_is_written_is_read(

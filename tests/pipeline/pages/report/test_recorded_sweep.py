@@ -129,7 +129,7 @@ def test_without_runs_designs_have_their_accelerators(tmp_path: Path, reference:
 
 
 def test_without_a_feasible_design_there_are_reasons(tmp_path: Path) -> None:
-    text = SPACE.replace("memories.outlet.size: bits", "memories.reg.size: 8")
+    text = SPACE.replace("memories.outlet.size: bits", "memories.reg.size: 8 + bits * 0")
     path = tmp_path / "s.duckdb"
     nestmap.sweep(write_space(tmp_path, text), store=path)
     with Store.open_read_only(path) as store:

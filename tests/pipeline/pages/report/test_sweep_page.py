@@ -101,7 +101,7 @@ def test_of_many_dominated_designs_some_are_drawn(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_sweep_without_a_feasible_design_has_reasons_only(tmp_path: Path) -> None:
-    text = SPACE.replace("memories.outlet.size: bits", "memories.reg.size: 8")
+    text = SPACE.replace("memories.outlet.size: bits", "memories.reg.size: 8 + bits * 0")
     page = read(str(sweep_body(nestmap.sweep(write_space(tmp_path, text)).summary)))
     assert "18 have no figures:" in page.text
     assert not list(page.every("table"))

@@ -170,7 +170,7 @@ def test_zigzags_switch_alone_replaces_the_figures_beside_it(tmp_path: Path) -> 
         {},
         {"auto_cost_extraction": False},
         {"auto_cost_extraction": None, "cost": None, "technology": None},
-        {"mem_type": "anything", "auto_cost_extraction": False},
+        {"mem_type": "rf", "auto_cost_extraction": False},
     ],
 )
 def test_without_a_model_figures_are_those_given(tmp_path: Path, more: Fields) -> None:
