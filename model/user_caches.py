@@ -1,8 +1,9 @@
-"""The folder of nestmap among the user's caches."""
+"""The folder of nestmap among the user's caches, and the sources that its files depend on."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 
@@ -13,3 +14,10 @@ def user_caches() -> Path | None:
     except RuntimeError:  # no HOME, and no entry of the user in the list of users
         return None
     return Path(home) / "nestmap"
+
+
+def source_files(*folders: str) -> Iterator[Path]:
+    """All sources in some folders of nestmap, always in the same order."""
+    root = Path(__file__).parents[1]
+    for folder in folders:
+        yield from sorted((root / folder).rglob("*.py"))

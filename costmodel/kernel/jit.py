@@ -18,7 +18,7 @@ from threading import RLock
 from types import ModuleType
 from typing import Final, Generic, ParamSpec, Protocol, TypeVar, cast, final
 
-from nestmap.model.user_caches import user_caches
+from nestmap.model.user_caches import source_files, user_caches
 
 # --- where compiled kernels are cached: a folder into which no other user can put machine code ---
 
@@ -218,8 +218,7 @@ def is_compiled(kernel: Callable[..., object]) -> bool:
 @lru_cache
 def _digest() -> str:
     """A digest of the sources of all kernels: Numba does not see changes of those called."""
-    root, digest = Path(__file__).parents[2], hashlib.sha256(version("numba").encode())
-    for room in _SOURCES:
-        for file in sorted((root / room).rglob("*.py")):
-            digest.update(file.read_bytes())
+    digest = hashlib.sha256(version("numba").encode())
+    for file in source_files(*_SOURCES):
+        digest.update(file.read_bytes())
     return digest.hexdigest()[:16]

@@ -20,9 +20,8 @@ from typing import Final, final
 from zlib import compress, decompressobj
 from zlib import error as ZlibError  # noqa: N812 (it is a class)
 
-import nestmap.model
 from nestmap.model import InputError, Workload
-from nestmap.model.user_caches import user_caches
+from nestmap.model.user_caches import source_files, user_caches
 from nestmap.pipeline.frontend.onnx_process.messages import OnnxRequest
 from nestmap.pipeline.util.atomic_files import is_special, replacing
 
@@ -129,9 +128,7 @@ def reader_digest() -> bytes:
 
 def reader_sources() -> Iterator[Path]:
     """The files whose code determines what becomes of an ONNX file."""
-    root = Path(nestmap.model.__path__[0]).parent
-    for folder in _SOURCES:
-        yield from sorted((root / folder).rglob("*.py"))
+    yield from source_files(*_SOURCES)
 
 
 def _forget_oldest(networks: Path) -> None:

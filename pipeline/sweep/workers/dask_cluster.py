@@ -16,17 +16,21 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from functools import lru_cache
+from hashlib import sha256
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 from threading import Event
 from typing import Final, Literal, NamedTuple, Protocol, cast, final
 
+import nestmap.costmodel.version
+import nestmap.search.version
 from nestmap.model import InputError
 from nestmap.model.design_space.design import Design
 from nestmap.model.errors import warn_of_input
+from nestmap.model.user_caches import source_files
 from nestmap.pipeline.sweep.explore_designs import DesignPoints, ExploreDesigns
 from nestmap.pipeline.sweep.methods.method import SweepMethod
-from nestmap.pipeline.sweep.workers.build import build_of_process
 from nestmap.pipeline.sweep.workers.place import DaskScheduler
 from nestmap.pipeline.util.extras import check_installed
 
@@ -202,9 +206,11 @@ class _Cluster:
         """
         try:
             self._client.wait_for_workers(1, WORKER_SECONDS)
+            others = self._builds_of_others()
         except TimeoutError:
             raise self._wrong(f"no worker within {WORKER_SECONDS:g} s") from None
-        others = self._builds_of_others()
+        except OSError as error:
+            raise self._wrong(_line(error)) from None
         if others:
             raise self._wrong(_listed(others))
 
@@ -224,15 +230,14 @@ class _Cluster:
                 waiting.popleft()
                 done += 1
         except self._dask.KilledWorker:
-            number = waiting[0].design.number
-            found = f"workers that died again and again while they had design {number}"
-            found = f"{found} ({waiting[0].design})"
+            design = waiting[0].design
+            found = f"workers that died again and again while they had design {design.number}"
             expected = "workers with enough memory, which nobody kills"
-            raise _wrong(self._place, found, expected) from None
+            raise _wrong(self._place, f"{found} ({design})", expected) from None
         except (CancelledError, OSError) as error:
             found = f"the scheduler was lost after {done} of {len(designs)} designs"
-            found = f"{found} ({_line(error)})"
-            raise _wrong(self._place, found, "a scheduler that runs until the end") from None
+            expected = "a scheduler that runs until the end"
+            raise _wrong(self._place, f"{found} ({_line(error)})", expected) from None
         finally:
             with suppress(Exception):  # the scheduler may be lost
                 self._client.cancel([x.result for x in waiting])
@@ -256,24 +261,29 @@ class _Cluster:
             except TimeoutError:
                 if one.workers is None or set(one.workers) & self._client.nthreads().keys():
                     continue  # else those that were asked have left, and no other would be
-            except (AttributeError, ImportError):  # it lacks what is asked for
-                if not self._found_others():
+            except (CancelledError, OSError, self._dask.KilledWorker):
+                raise
+            except Exception:  # other code may fail in any way
+                self._look_for_others()
+                if not self._may_have_gone_to_others(one):
                     raise
             else:
                 if isinstance(answer, _Answer) and answer.build == build_of_process():
                     return answer.points
-                self._found_others()
+                self._look_for_others()
             waiting[0] = self._submit(one.design)
 
-    def _found_others(self) -> bool:
+    def _may_have_gone_to_others(self, one: _InHand) -> bool:
+        return bool(self._others.keys() & (one.workers or self._others.keys()))
+
+    def _look_for_others(self) -> None:
         """Looks which workers run other code, and warns of those that were not known."""
         found = self._builds_of_others()
         new = {x: build for x, build in found.items() if x not in self._others}
-        self._others |= found
+        self._others = found  # an address may be given again
         if new:
             told = f"{_listed(new)}, whose results are computed again by others"
             warn_of_input(f"on {self._place}", told, _EXPECTED + build_of_process())
-        return bool(new)
 
     def _builds_of_others(self) -> dict[str, str]:
         """The workers that run other code, with what they run."""
@@ -310,6 +320,17 @@ def _without_log() -> Generator[None]:
     finally:
         for name, level in before.items():
             logging.getLogger(name).setLevel(level)
+
+
+@lru_cache(maxsize=1)
+def build_of_process() -> str:
+    """The code that a process runs: versions of nestmap, cost model and search, all sources."""
+    digest = sha256()
+    for file in source_files("costmodel", "model", "pipeline", "search", "store"):
+        digest.update(file.read_bytes())
+    costs, search = nestmap.costmodel.version.VERSION, nestmap.search.version.VERSION
+    sources = digest.hexdigest()[:12]
+    return f"nestmap {version('nestmap')}, cost model {costs}, search {search}, sources {sources}"
 
 
 @lru_cache(maxsize=2)

@@ -309,20 +309,24 @@ OLDER_CODE: Final = """
 
 def _explore(job, design):
     return ()
+
+
+del build_of_process
 """
+FAILING_CODE: Final = """
+
+def _explore(job, design):
+    raise ValueError("no such field")
+"""
+OTHERS: Final = {"other": OTHER_CODE, "older": OLDER_CODE, "failing": FAILING_CODE}
 
 
-def other_code(folder: Path, appended: str, *, older: bool = False) -> Path:
+def other_code(folder: Path, appended: str) -> Path:
     """A folder with nestmap as it is not here; an older one does not say what it runs."""
     package = folder / "nestmap"
     shutil.copytree(Path(nestmap.__file__).parent, package, ignore=shutil.ignore_patterns("*.pyc"))
-    workers = package / "pipeline/sweep/workers"
-    changed = workers / "dask_cluster.py"
-    text = changed.read_text()
-    if older:
-        (workers / "build.py").unlink()
-        text = text.replace("from nestmap.pipeline.sweep.workers.build import build_of_process", "")
-    changed.write_text(text + appended)
+    with (package / "pipeline/sweep/workers/dask_cluster.py").open("a") as changed:
+        changed.write(appended)
     return folder
 
 
@@ -332,13 +336,11 @@ def connected(cluster: Cluster) -> Client:
     return connect(cluster.address)
 
 
-@pytest.mark.parametrize(
-    ("appended", "older"), [(OTHER_CODE, False), (OLDER_CODE, True)], ids=["other", "older"]
-)
+@pytest.mark.parametrize("appended", OTHERS.values(), ids=OTHERS)
 def test_a_late_worker_with_other_code_is_named_and_changes_nothing(
-    file: Path, tmp_path: Path, appended: str, older: bool
+    file: Path, tmp_path: Path, appended: str
 ) -> None:
-    code, path = other_code(tmp_path / "other", appended, older=older), tmp_path / "s.duckdb"
+    code, path = other_code(tmp_path / "other", appended), tmp_path / "s.duckdb"
     threads = nestmap.sweep(file)
     with started(tmp_path, 1) as mixed, connected(mixed) as client:
 
@@ -354,11 +356,16 @@ def test_a_late_worker_with_other_code_is_named_and_changes_nothing(
     assert exported(nestmap.recorded_sweep("small", path)) == exported(threads)
 
 
-def test_workers_that_all_run_other_code_are_an_error(file: Path, tmp_path: Path) -> None:
-    code = other_code(tmp_path / "other", OTHER_CODE)
+@pytest.mark.parametrize(
+    ("appended", "runs"), [(OTHER_CODE, "nestmap 0.1.0"), (OLDER_CODE, "")], ids=["other", "older"]
+)
+def test_workers_that_all_run_other_code_are_an_error(
+    file: Path, tmp_path: Path, appended: str, runs: str
+) -> None:
+    code = other_code(tmp_path / "other", appended)
     with started(tmp_path, 0) as strange:
         strange.start_worker(code)
-        words = r"worker tcp://\S+ with nestmap 0.1.0.*; expected workers with the code that runs"
+        words = rf"worker tcp://\S+ with {runs}.*; expected workers with the code that runs"
         with pytest.raises(InputError, match=words):
             nestmap.sweep(file, on=strange.address)
 
