@@ -123,9 +123,6 @@ def run_explore(options: ExploreOptions) -> None:
         raise InputError.conflict("--save-mapping", "--pad", hint)
     if options.pareto:
         check_front_plan(plan)
-        if plan.at_most is not None:
-            hint = "a front has the least energy under every limit"
-            raise InputError.conflict("--at-most", "--pareto", hint)
     where = options.recording
     place = chosen_store(where.store, where.no_store)
     label = chosen_label(where.run_name, where.tags, place)
@@ -197,7 +194,10 @@ def _agreed_size(options: ExploreOptions, job: Job, store: Store | None) -> Expl
 def _searched(
     options: ExploreOptions, job: Job, size: ExplorationSize, store: Store | None
 ) -> _Found:
-    """What is found; what is reused is contrasted with nothing, which would be a search."""
+    """What is found, and the contrast with the fastest mapping, unless everything was reused.
+
+    To find the fastest mapping is a search, and what is reused needs none.
+    """
     recording = _recording(options.recording)
     explored = explore_front if options.pareto else explore_network
     with ExplorationBar(size) as bar:
@@ -211,7 +211,7 @@ def _searched(
         )
         if isinstance(found, FrontExploration) or not bar.has_evaluated:
             return found, None
-        return found, contrast_with_fastest(job, found.total)
+        return found, contrast_with_fastest(job.network, job.plan, found.total)
 
 
 def _recording(options: RecordingOptions) -> Recording:

@@ -374,8 +374,11 @@ def check_front_plan(plan: SearchPlan) -> None:
     """Checks that a plan can find Pareto fronts.
 
     Raises:
-        InputError: where the plan prunes.
+        InputError: where the plan prunes, or has a limit.
     """
+    if plan.at_most is not None:
+        hint = "a front has the best mappings under every limit"
+        raise InputError.conflict("at_most", "a search for fronts", hint)
     if plan.prune:
         hint = "pruning would skip parts of the front"
         raise InputError.conflict("prune", "a search for fronts", hint)

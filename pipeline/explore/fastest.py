@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from nestmap.model import CostModelEvaluation, NetworkEvaluation, Objective
+from nestmap.model import CostModelEvaluation, NetworkEvaluation, NetworkProblem, Objective
 from nestmap.model.base import copy_with
-from nestmap.pipeline.explore.plan import best_stage, layers_stage
-from nestmap.pipeline.explore.run import Job
+from nestmap.pipeline.explore.plan import SearchPlan, best_stage, layers_stage
 
 _BUSY: Final = 0.5
 """From this utilization of the array on, no mapping takes less than half the cycles."""
 
 
-_MUCH: Final = 1.1
+_SLOWER: Final = 1.1
+"""Of mappings that are hardly slower than the fastest, nothing is said."""
 
 
 class Contrast(NamedTuple):
@@ -24,21 +24,23 @@ class Contrast(NamedTuple):
     latency: float
 
 
-def contrast_with_fastest(job: Job, total: NetworkEvaluation) -> Contrast | None:
+def contrast_with_fastest(
+    network: NetworkProblem, plan: SearchPlan, total: NetworkEvaluation
+) -> Contrast | None:
     """Searches the fastest mapping of the layer with the most cycles above those of a full array.
 
     ``None`` where that layer keeps half of the array busy or is nearly as fast, or energy alone is
     not the objective of an exhaustive search.
     """
-    plan = job.plan
-    if plan.objective is not Objective.ENERGY or plan.at_most or not plan.search.is_exhaustive:
+    is_limited = plan.at_most is not None
+    if plan.objective is not Objective.ENERGY or is_limited or not plan.search.is_exhaustive:
         return None
     slowest = max((x.cme for x in total.layers), key=lambda cme: cme.latency - cme.ideal_cycles)
     if slowest.utilization >= _BUSY:
         return None
-    problem = next(x for x in layers_stage(plan)(job.network) if x.layer.name == slowest.layer)
+    problem = next(x for x in layers_stage(plan)(network) if x.layer.name == slowest.layer)
     best = best_stage(copy_with(plan, {"objective": Objective.LATENCY}))(problem)
     latency = float(best.latency2[0])
-    if slowest.latency < _MUCH * latency:
+    if slowest.latency < _SLOWER * latency:
         return None
     return Contrast(slowest, float(best.energy[0]), latency)

@@ -148,8 +148,8 @@ class SearchOptions(DesignOptions, total=False):
     objective: Annotated[
         ObjectiveName | Objective | None,
         Option(
-            help="Objective to minimize for each layer. Default: latency, with --at-most what it "
-            "does not limit."
+            help="Objective to minimize for each layer. Default: latency; with --at-most, the "
+            "other of energy and latency."
         ),
     ]
     workers: Annotated[

@@ -234,8 +234,7 @@ def exploration_pipeline(
     are not computed again. Under a limit, the best of all layers together, from their fronts.
     """
     if plan.at_most is not None:
-        limited = LimitedSumStage(objective=plan.objective, limit=plan.at_most)
-        return front_pipeline(plan, observers, ledger) >> limited
+        return front_pipeline(plan, observers, ledger) >> LimitedSumStage(limit=plan.at_most)
     best = best_stage(plan, observers, ledger)
     explored = RecallLayerStage(best, minimal(plan.objective), ledger, exploration_options(plan))
     chosen = EachOnceStage(explored)

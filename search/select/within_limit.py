@@ -20,7 +20,7 @@ from nestmap.model.arrays import Rows
 
 Floats = npt.NDArray[np.float64]
 
-MOST_STATES: Final = 20_000
+MOST_STATES: Final = 2_000
 """The largest number of partial selections that are kept; of more, those with the least bound."""
 
 _ROUNDING: Final = 1e-12
@@ -130,21 +130,17 @@ def _completed(layers: Sequence[Points], limit: float, dual: _Dual) -> tuple[lis
     bound = known
     for layer, left in zip(layers, rest, strict=True):
         found = _extended(made[-1], layer, dual.multiplier, margin)
-        found = _kept(found, (found.above <= margin) & (found.used + left <= limit))
-        found = _undominated(found)
+        found = _undominated(_kept(found, found.used + left <= limit))
         if len(found.cost) > MOST_STATES:
             order = np.argsort(found.above, kind="stable")
             bound = min(bound, dual.bound + float(found.above[order[MOST_STATES]]))
             found = _kept(found, np.sort(order[:MOST_STATES]))
         made.append(found)
-    if not len(made[-1].cost):
-        return dual.places, max(bound, dual.bound)
-    best = int(np.argmin(made[-1].cost))
-    places = _traced(made, best)
-    cost = _cost(layers, places)
-    if cost > known:
-        return dual.places, max(min(bound, known), dual.bound)
-    return places, max(min(bound, cost), dual.bound)
+    best = dual.places
+    if len(made[-1].cost):
+        traced = _traced(made, int(np.argmin(made[-1].cost)))
+        best = min(best, traced, key=lambda places: _cost(layers, places))
+    return best, min(max(bound, dual.bound), _cost(layers, best))
 
 
 def _least_of_rest(layers: Sequence[Points]) -> list[float]:
@@ -154,17 +150,22 @@ def _least_of_rest(layers: Sequence[Points]) -> list[float]:
 
 
 def _extended(states: _States, layer: Points, multiplier: float, margin: float) -> _States:
-    """Every state with every mapping of the next layer that is not too far above the dual."""
+    """Every state with every mapping of the next layer that is not too far above the dual.
+
+    Only these are made: a front may have thousands of mappings.
+    """
     reduced = layer.cost + multiplier * layer.used
     above = reduced - reduced.min()
-    near = np.flatnonzero(above <= margin)
-    parents, places = np.indices((len(states.cost), len(near)))
+    order = np.argsort(above, kind="stable")
+    counts = np.searchsorted(above[order], margin - states.above, side="right")
+    parent = np.repeat(np.arange(len(counts)), counts)
+    place = order[np.arange(len(parent)) - np.repeat(np.cumsum(counts) - counts, counts)]
     return _States(
-        (states.cost[:, None] + layer.cost[near]).ravel(),
-        (states.used[:, None] + layer.used[near]).ravel(),
-        (states.above[:, None] + above[near]).ravel(),
-        parents.ravel(),
-        near[places.ravel()],
+        states.cost[parent] + layer.cost[place],
+        states.used[parent] + layer.used[place],
+        states.above[parent] + above[place],
+        parent,
+        place,
     )
 
 

@@ -184,7 +184,7 @@ def sparse_cases(draw: st.DrawFn) -> Case:
 
 limits: Final = st.builds(
     LimitedCost,
-    limit=st.builds(CostLimit, quantity=st.just(Objective.LATENCY), factor=st.floats(1, 9)),
+    limit=st.builds(CostLimit, quantity=st.just(Objective.LATENCY), amount=st.floats(1, 9)),
     value=st.floats(1, 1e18),
     least=st.floats(1, 1e18),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import final
 
 import numpy as np
+import numpy.typing as npt
 
 from nestmap.model import (
     CostLimit,
@@ -36,7 +37,6 @@ class LimitedSumStage(Frozen, Stage[NetworkFront, NetworkEvaluation], frozen=Tru
         InfeasibleError: where no choice of mappings meets the limit.
     """
 
-    objective: Objective
     limit: CostLimit
 
     def __call__(self, front: NetworkFront, /) -> NetworkEvaluation:
@@ -61,9 +61,10 @@ class LimitedSumStage(Frozen, Stage[NetworkFront, NetworkEvaluation], frozen=Tru
         return copy_with(least, {"layers": results, "limited": limited})
 
     def _points(self, layer: LayerFront) -> Points:
-        cost, used = (np.array([x.of(cme) for cme in layer.cmes], np.float64)
-                      for x in (self.objective, self.limit.quantity))  # fmt: skip
-        return Points(cost, used)
+        def costs(objective: Objective) -> npt.NDArray[np.float64]:
+            return np.array([objective.of(cme) for cme in layer.cmes], np.float64)
+
+        return Points(costs(self.limit.minimized), costs(self.limit.quantity))
 
     def _bound(
         self, front: NetworkFront, points: list[Points], limit: float, found: Selection
@@ -71,12 +72,13 @@ class LimitedSumStage(Frozen, Stage[NetworkFront, NetworkEvaluation], frozen=Tru
         gaps = [layer.gap for layer in front.layers if layer.gap is not None]
         if len(gaps) < len(front.layers):
             return None
-        most, free = max(gaps), front.best(self.objective)
+        objective, most = self.limit.minimized, max(gaps)
+        free = front.best(objective)
         wider = select_within(points, limit * (1 + most)) if most else found
         assert wider is not None, "what meets a limit meets a wider one"
-        value = wider.bound / (1 + most) + _of_vector(self.objective, free)
+        value = wider.bound / (1 + most) + _of_vector(objective, free)
         known = 0.0 if free.bound is None else free.bound.value
-        return ObjectiveBound(objective=self.objective, value=max(value, known))
+        return ObjectiveBound(objective=objective, value=max(value, known))
 
 
 def _of(objective: Objective, total: NetworkEvaluation) -> float:

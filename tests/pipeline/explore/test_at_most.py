@@ -23,7 +23,6 @@ from nestmap.pipeline.explore.api import explore_front, explore_network
 from nestmap.pipeline.explore.fastest import contrast_with_fastest
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
-from nestmap.pipeline.explore.run import Job
 from nestmap.pipeline.render.text.gap import contrast_note, gap_note
 from nestmap.pipeline.stages import ExactStage
 from nestmap.store import Store
@@ -127,6 +126,12 @@ def test_the_limit_counts_vector_operators_that_are_counted() -> None:
     assert found.latency <= 1.05 * fastest.latency
 
 
+def test_a_front_is_not_limited() -> None:
+    limited = PLANS["loma"].with_options({"at_most": "latency=1.1x"})
+    with pytest.raises(InputError, match="at_most cannot be combined with a search for fronts"):
+        explore_front(PROBLEM, limited)
+
+
 def test_no_mappings_within_the_limit_say_what_the_best_take() -> None:
     least = within("latency=1x").latency
     with pytest.raises(InfeasibleError, match=f"at_most latency=5.*latency={least:.15g}, which"):
@@ -177,12 +182,11 @@ def test_each_design_of_a_sweep_is_limited(tmp_path: Path) -> None:
 
 def test_an_exploration_for_energy_says_what_the_fastest_mapping_takes() -> None:
     plan = SearchPlan(objective=ENERGY)
-    job = Job(PROBLEM, plan)
     total = explore_network(PROBLEM, plan).total
-    contrast = contrast_with_fastest(job, total)
+    contrast = contrast_with_fastest(PROBLEM, plan, total)
     assert contrast is not None
     fastest = explore_network(PROBLEM, SearchPlan()).total
     layer = next(x.cme for x in fastest.layers if x.cme.layer == contrast.chosen.layer)
     assert (contrast.energy, contrast.latency) == (layer.energy, layer.latency)
     assert contrast.chosen.layer in contrast_note(*contrast)
-    assert contrast_with_fastest(Job(PROBLEM, SearchPlan()), fastest) is None
+    assert contrast_with_fastest(PROBLEM, SearchPlan(), fastest) is None
