@@ -10,7 +10,7 @@ from nestmap.model.base import Frozen
 from nestmap.model.errors import InputError, check_kind
 
 LAST_RUN: Final = "last"
-"""What the run that was started last is called."""
+"""What the run, and the sweep, that was started last is called."""
 
 
 class RunLabel(Frozen, frozen=True):

@@ -27,6 +27,7 @@ from nestmap.model.design_space.objective import (
 from nestmap.model.design_space.parameters import DERIVED, Parameter
 from nestmap.model.design_space.part_values import SpaceError, value_of
 from nestmap.model.errors import suggestion
+from nestmap.model.run_label import LAST_RUN
 from nestmap.model.units import PositiveCount
 from nestmap.model.workload.graph import Workload
 
@@ -38,9 +39,6 @@ MOST_COMBINATIONS: Final = 10_000
 
 CORE_QUANTITIES: Final = ("count", "units", "area")
 """What constraints may say of the cores of one name: ``cores.NAME.count`` and the like."""
-
-LAST: Final = "last"
-"""What commands call the sweep that was started last."""
 
 OF_CORES: Final = "cores"
 """What names of these quantities begin with; a parameter may have that name, too."""
@@ -177,8 +175,8 @@ class DesignSpace(Frozen, frozen=True):
         return self
 
     def _check_counts(self) -> None:
-        if self.name == LAST:
-            raise SpaceError("name", LAST, "another name: that is the sweep that was started last")
+        if self.name == LAST_RUN:
+            raise SpaceError("name", LAST_RUN, "another name: that is the sweep started last")
         if not self.parameters:
             raise SpaceError("parameters", "no parameter", "at least one")
         if not self.settings and not self.presence:

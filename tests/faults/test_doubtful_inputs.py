@@ -78,7 +78,7 @@ def test_parts_of_a_space_without_effect_are_said(
 ) -> None:
     path = write_space(tmp_path, SPACE.replace(old, new))
     with recorded() as said:
-        located_space(path).warn_of_what_has_no_effect()
+        located_space(path).warn_of_unused_parts()
     (text,) = said
     assert words in text
     assert text.startswith(f"{path}:")
@@ -88,7 +88,7 @@ def test_conditions_that_some_design_meets_are_not(tmp_path: Path) -> None:
     for condition in ("bits == 64 and lanes > 2", "1 // (lanes - 1) > 5", "1 < 2"):
         with recorded() as said:
             found = SPACE.replace("outlet: has_outlet", f"outlet: has_outlet and {condition}")
-            located_space(write_space(tmp_path, found)).warn_of_what_has_no_effect()
+            located_space(write_space(tmp_path, found)).warn_of_unused_parts()
         assert said == []
 
 

@@ -147,7 +147,7 @@ class LocatedSpace:
         """The error about a part that the space itself has found."""
         return self.error(error.part, error.found, error.expected)
 
-    def warn_of_what_has_no_effect(self) -> None:
+    def warn_of_unused_parts(self) -> None:
         """Warns of parameters that nothing uses, and of parts that no design has."""
         for name in self.space.unused:
             expected = "a parameter that set, when, constraints or objectives name"

@@ -61,14 +61,14 @@ def sweep_method(
             raise InputError("plan", "a SearchPlan, and the base has several cores", "a StreamPlan")
         chosen = stream_plan_of_sweep(located.space, options, plan)
         checked_cores = check_cores(located, chosen, store=store)
-        located.warn_of_what_has_no_effect()
+        located.warn_of_unused_parts()
         return SeveralCores(checked_cores, chosen, _scheduled_for(chosen, options))
     if isinstance(plan, StreamPlan):
         raise InputError("plan", "a StreamPlan, and the base has a single core", "a SearchPlan")
     searched = plan_of_sweep(located.space, options, plan)
     counting = searched.counting
     checked = check_space(located, static_energy=static_energy, counting=counting, store=store)
-    located.warn_of_what_has_no_effect()
+    located.warn_of_unused_parts()
     is_given = plan is not None or _states_objective(options)
     mapped_for = (searched.objective,) if is_given else mapping_objectives(located.space)
     return OneCore(checked, searched, mapped_for)
