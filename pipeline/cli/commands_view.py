@@ -56,7 +56,7 @@ def register(app: typer.Typer) -> None:
         explain,
         ExplainOptions,
         """\
-  nestmap explain last n0
+  nestmap explain n0
   nestmap explain 5f3a91 conv1 --store results.duckdb --json conv1.json""",
     )
     add_command(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from nestmap.model import InputError, LayerResult, NetworkEvaluation, NetworkProblem
 from nestmap.model.errors import suggestion
+from nestmap.model.run_label import LAST_RUN
 from nestmap.pipeline.cli.options.view import ExplainOptions
 from nestmap.pipeline.cli.output_checks import check_target
 from nestmap.pipeline.cli.printing import output_width, print_note, show, show_prose
@@ -22,11 +23,14 @@ def run_explain(options: ExplainOptions) -> None:
     Raises:
         NestmapError: where an option is invalid.
     """
+    if len(options.names) > 2:
+        raise InputError("explain", f"{len(options.names)} names", "a layer, or a run and a layer")
+    run_name, layer = (LAST_RUN, *options.names)[-2:]
     check_target("--json", options.json, (options.store,))
     with Store.open_read_only(options.store) as store:
-        run = store.find_run(options.run)
+        run = store.find_run(run_name)
         network = store.problem(run)
-        result = _result(store.best(run), network, options.layer)
+        result = _result(store.best(run), network, layer)
         spatial = searched_problem(store, run, network, result)
     explanation = explain(spatial, result.cme, result.bound)
     if options.json is not None:  # before anything is printed: the output pipe may be closed

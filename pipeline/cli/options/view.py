@@ -155,10 +155,14 @@ class QueryOptions:
 class ExplainOptions:
     """The options of ``nestmap explain``."""
 
-    run: Run
-    layer: Annotated[
-        str,
-        Option(help="The layer, by its name in the network.", metavar="LAYER", is_argument=True),
+    names: Annotated[
+        tuple[str, ...],
+        Option(
+            help="The layer, by its name in the network; before it the run, if not the last one: "
+            "its name, or the beginning of its number.",
+            metavar="[RUN] LAYER",
+            is_argument=True,
+        ),
     ]
     store: Store = DEFAULT_STORE
     json: Annotated[

@@ -34,8 +34,8 @@ def expected(layer: str) -> Explanation:
 @pytest.mark.parametrize("options", [(), ("--keep-on-chip",), ("--objective", "energy")])
 def test_what_is_printed_and_written(inputs: Inputs, options: tuple[str, ...]) -> None:
     explored(inputs, *options)
-    for layer in ("first", "second"):
-        ended = run("explain", "last", layer, "--json", "out.json")
+    for layer, named in (("first", ("last", "first")), ("second", ("second",))):
+        ended = run("explain", *named, "--json", "out.json")
         assert (ended.code, ended.err) == (0, "Written to out.json.\n")
         found = expected(layer)
         assert ended.out == f"{found.text()}\n"
@@ -127,6 +127,7 @@ def test_names_from_files_cannot_move_the_cursor(inputs: Inputs) -> None:
         ),
         (("last", ""), "error: layer to explain: found ''; expected one of first, second"),
         (("ffffffff", "first"), "error: run 'ffffffff': found no such run; expected last"),
+        (("last", "first", "second"), "error: explain: found 3 names; expected a layer, or a run"),
         (("last", "first", "--store", "none.duckdb"), "error: store none.duckdb: no such file"),
         (
             ("last", "first", "--json", "nowhere/x.json"),
