@@ -233,7 +233,9 @@ class ExplorationBar:
     def _summary(self) -> str:
         evaluated = ["no mappings" if self._recalled else "0 mappings"]
         if self._evaluations:
-            evaluated = [f"{count(self._evaluations)} mappings", self._rate()]
+            # a search with proofs spends its time on what it need not evaluate
+            rate = self._rate() if self._walk is None else ""
+            evaluated = [f"{count(self._evaluations)} mappings", rate]
         text = f"Evaluated {', '.join(filter(None, evaluated))} in {self._clock.elapsed:.1f} s"
         if self._clock.compiling:
             text += f", after compiling for {self._clock.compiling:.1f} s"
