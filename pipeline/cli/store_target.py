@@ -45,7 +45,13 @@ class StoreTarget:
 
 
 def chosen_store(store: Path, no_store: bool) -> StoreTarget | None:
-    """The place in which the options record a run; ``None`` for nowhere."""
+    """The place in which the options record a run; ``None`` for nowhere.
+
+    Raises:
+        InputError: where they say both.
+    """
+    if no_store and store != DEFAULT_PATH:
+        raise InputError.conflict("--store", "--no-store", "give one of them")
     return None if no_store else StoreTarget(store)
 
 

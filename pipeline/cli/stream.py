@@ -21,7 +21,12 @@ from nestmap.pipeline.cli.split_arguments import (
     read_problem,
     rename_options,
 )
-from nestmap.pipeline.cli.store_target import StoreTarget, chosen_label, print_resume_hint
+from nestmap.pipeline.cli.store_target import (
+    StoreTarget,
+    chosen_label,
+    chosen_store,
+    print_resume_hint,
+)
 from nestmap.pipeline.cli.stream_progress import StreamBar
 from nestmap.pipeline.format.numbers import count, cycles, energy
 from nestmap.pipeline.multicore.api import StreamResult, resume_stream, stream_problem
@@ -102,7 +107,7 @@ def run_stream(options: StreamCommandOptions) -> None:
     """
     with rename_options():
         plan = StreamPlan.of(options.search)
-    place = None if options.no_store else StoreTarget(options.store)
+    place = chosen_store(options.store, options.no_store)
     label = chosen_label(options.run_name, options.tags, place)
     files = StreamFiles(options.json, options.schedule, options.trace)
     path = None if place is None else place.path

@@ -68,7 +68,11 @@ def given(options: Mapping[str, object]) -> dict[str, object]:
 
 
 def chosen_search(search: Search, options: SearchOptions) -> Search:
-    """The search of the kind that the options name, with the options that apply to it."""
+    """The search of the kind that the options name, with its options.
+
+    Raises:
+        InputError: where an option is invalid, or has no effect with that search.
+    """
     name = options.get("search") or _implied(search, options)
     if name not in _SEARCHES:  # from code that is not type-checked
         raise InputError("search", repr(name), "exact, loma or salsa")
@@ -84,9 +88,14 @@ def chosen_search(search: Search, options: SearchOptions) -> Search:
             "seed": options.get("seed"),
         }
     )
-    if "lpf_limit" in options:
+    if "lpf_limit" in options and (options["lpf_limit"] is not None or name == LomaStage.name):
         asked["lpf_limit"] = options["lpf_limit"]
-    return copy_with(base, {x: value for x, value in asked.items() if x in kind.model_fields})
+    for option in sorted(asked.keys() - kind.model_fields.keys()):
+        suited = [x for x, other in _SEARCHES.items() if option in other.model_fields]
+        raise InputError.conflict(
+            option, f"search {name}", f"it has an effect with search {' or '.join(suited)}"
+        )
+    return copy_with(base, asked)
 
 
 def _implied(search: Search, options: SearchOptions) -> str:

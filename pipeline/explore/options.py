@@ -57,11 +57,10 @@ class DesignOptions(TypedDict, total=False):
         float | None,
         Option(
             help="End the exact search of a layer as soon as the optimum is proven to be at most "
-            "PERCENT lower than the mapping found.",
+            "PERCENT lower than the mapping found. Default: 0.",
             metavar="PERCENT",
             minimum=0,
             maximum=99,
-            default=0,
         ),
     ]
     lpf_limit: Annotated[
@@ -211,5 +210,5 @@ class SearchOptions(DesignOptions, total=False):
     ]
     seed: Annotated[
         int | None,
-        Option(help="Random seed for --search salsa.", metavar="N", minimum=0, default=0),
+        Option(help="Random seed for --search salsa. Default: 0.", metavar="N", minimum=0),
     ]

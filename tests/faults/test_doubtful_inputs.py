@@ -10,6 +10,8 @@ from pydantic import ValidationError
 import nestmap
 from nestmap.model import InputError
 from nestmap.model.design_space.expression import Expression
+from nestmap.pipeline.explore.options import SearchOptions
+from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.frontend.read.accelerator import read_accelerator
 from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.frontend.yaml.design_space import parse_design_space
@@ -138,3 +140,37 @@ def test_a_file_that_is_written_first_is_nobody_elses(
     assert ended.code == 2
     assert "x.json.part, which would be overwritten" in " ".join(ended.err.split())
     assert mine.read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"search": "exact", "seed": 1}, "seed cannot .* search exact; .* with search salsa"),
+        ({"seed": 1}, "seed cannot .* search exact"),
+        ({"search": "loma", "seed": 1}, "seed cannot .* search loma"),
+        ({"search": "exact", "lpf_limit": 4}, "lpf_limit cannot .* with search loma"),
+        ({"search": "loma", "time_limit": 1.0}, "time_limit cannot .* with search exact"),
+        ({"search": "salsa", "gap": 1.0}, "gap cannot .* with search exact"),
+    ],
+)
+def test_options_without_effect_are_refused(options: SearchOptions, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        SearchPlan.of(options)
+
+
+def test_options_with_effect_are_not() -> None:
+    assert SearchPlan.of({"search": "salsa", "seed": 7}).search.known_seed == 7
+    assert SearchPlan.of({"lpf_limit": None}).search.name == "loma"
+    assert SearchPlan.of({"search": "exact", "lpf_limit": None}).search.name == "exact"
+
+
+@pytest.mark.parametrize("command", ["explore", "stream"])
+def test_a_run_is_recorded_or_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    on = {"explore": ("-a", "tpu_like"), "stream": ("-c", "quad_tpu")}[command]
+    places = ("--store", "s.duckdb", "--no-store")
+    ended = run(command, "light:squeezenet", *on, *places)
+    assert ended.code == 2
+    assert "--store cannot be combined with --no-store" in " ".join(ended.err.split())

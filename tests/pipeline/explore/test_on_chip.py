@@ -193,7 +193,7 @@ def test_replayed_it_costs_exactly_the_same(tmp_path: Path) -> None:
     assert again == replayed
 
 
-@pytest.mark.parametrize("search", ["loma", "salsa"])
+@pytest.mark.parametrize("options", [with_loma(lpf_limit=3), SearchOptions(search="salsa")])
 @pytest.mark.parametrize(
     ("network", "machine"),
     [
@@ -203,17 +203,11 @@ def test_replayed_it_costs_exactly_the_same(tmp_path: Path) -> None:
     ],
 )
 def test_bundled_networks_are_replayed_at_the_same_cost(
-    network: str, machine: str, search: str, tmp_path: Path
+    network: str, machine: str, options: SearchOptions, tmp_path: Path
 ) -> None:
     workload = bundled_network(network)
-    found = explore(
-        workload,
-        machine,
-        search="salsa" if search == "salsa" else "loma",
-        spatial_mappings=3,
-        lpf_limit=3,
-        keep_on_chip=True,
-    )
+    plan = SearchPlan.of({**options, "spatial_mappings": 3, "keep_on_chip": True})
+    found = explore(workload, machine, plan=plan)
     whole = explored_anywhere(network, machine)
     write_mapping(tmp_path / "found.yaml", found.total)
     again = replay(workload, machine, tmp_path / "found.yaml")

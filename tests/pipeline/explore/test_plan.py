@@ -78,7 +78,6 @@ def recorded(search: Literal["loma", "salsa"], workers: int) -> Recorded:
             lpf_limit=None,
             workers=workers,
             objective="edp",
-            seed=7,
         )
     )
     with Store.open(None) as store:
