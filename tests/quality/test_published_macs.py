@@ -13,6 +13,8 @@ FLOPs), 10^9 parameters. Sources:
   a token takes N multiply-accumulates for N parameters that are no embedding, and
   ``layers * context * width`` for each of scores and values.
 * BERT, GPT-2, GPT-3, LLaMA, Llama 2: the papers named in ``pipeline/frontend/networks``.
+* U-Net: the weights and biases of Ronneberger et al., MICCAI 2015, figure 1.
+* Ultralytics: the documentation of YOLOv8, ``yolov8n``: FLOPs are two a MAC.
 * Mistral: Mixtral of Experts, announcement of December 2023: 46.7 B parameters, 12.9 B of them used
   for a token.
 """
@@ -55,6 +57,17 @@ def parameters(workload: Workload) -> int:
         ("light:squeezenet", 0.35, 0.015),  # torchvision, squeezenet1_1
         ("light:shufflenet", 0.14, 0.12),  # Zhang, to two digits; with three groups
         ("vit-b16", 17.56, 0.0005),  # torchvision, vit_b_16
+        ("vgg-16", 15.47, 0.0005),  # torchvision, as the next ones
+        ("resnet-18", 1.81, 0.005),
+        ("resnet-34", 3.66, 0.005),
+        ("resnet-50", 4.09, 0.0005),
+        ("mobilenet-v2", 0.300, 0.005),
+        ("mobilenet-v3-small", 0.0565, 0.01),
+        ("mobilenet-v3-large", 0.217, 0.005),
+        ("efficientnet-b0", 0.386, 0.001),
+        ("convnext-tiny", 4.456, 0.0005),
+        ("swin-tiny", 4.491, 0.0005),
+        ("yolo-v8n", 8.7 / 2, 0.01),  # Ultralytics
         ("bert-large", 246.93 / 2, 0.005),  # OMZ, bert-large-...-squad-0001, 384 tokens
     ],
 )
@@ -89,6 +102,42 @@ def test_published_parameters(name: str, published: float, tolerance: float) -> 
         (logits,) = (x for x in network(name).layers if x.name == "logits")
         count -= logits.elements("W")
     assert count / BILLION == pytest.approx(published, rel=tolerance)
+
+
+@pytest.mark.parametrize(
+    ("name", "published", "normalized", "left_out"),
+    [
+        # torchvision; batch normalizations scale so many channels
+        ("vgg-16", 138_357_544, 0, 0),
+        ("resnet-18", 11_689_512, 4_800, 0),
+        ("resnet-34", 21_797_672, 8_512, 0),
+        ("resnet-50", 25_557_032, 26_560, 0),
+        ("mobilenet-v2", 3_504_872, 17_056, 0),
+        ("mobilenet-v3-small", 2_542_856, 6_056, 0),
+        ("mobilenet-v3-large", 5_483_032, 12_200, 0),
+        ("efficientnet-b0", 5_288_548, 21_008, 0),
+        # the biases of linear layers: 5 times the width of each block
+        ("convnext-tiny", 28_589_128, 0, 5 * (3 * 96 + 3 * 192 + 9 * 384 + 3 * 768)),
+        # 9 times; and tables of 13 x 13 places, which are here 49 x 49
+        (
+            "swin-tiny",
+            28_288_354,
+            0,
+            9 * (2 * 96 + 2 * 192 + 6 * 384 + 2 * 768)
+            + (13**2 - 49**2) * (2 * 3 + 2 * 6 + 6 * 12 + 2 * 24),
+        ),
+        ("yolo-v8n", 3_151_904, 0, 0),  # Ultralytics, normalizations within convolutions
+        ("unet", 31_030_658, 0, 0),  # U-Net
+    ],
+)
+def test_published_parameters_of_networks_for_images(
+    name: str, published: int, normalized: int, left_out: int
+) -> None:
+    """To the last one: scales of normalizations are part of the weights."""
+    constants = {x.name: x for node in network(name).nodes for x in node.inputs if x.constant}
+    stored = (".weight", ".bias", ".scale")
+    count = sum(x.elements for x in constants.values() if x.name.endswith(stored))
+    assert count == published - normalized - left_out
 
 
 @pytest.mark.parametrize("tokens", [128, 384])

@@ -1,4 +1,4 @@
-"""Builds transformer networks by name from their published dimensions."""
+"""Builds networks by name from their published dimensions."""
 
 from __future__ import annotations
 
@@ -9,14 +9,26 @@ from pydantic import ValidationError
 
 from nestmap.model import InputError, Workload
 from nestmap.model.errors import suggestion
-from nestmap.pipeline.frontend.networks.builder import Graph
+from nestmap.pipeline.frontend.networks.classifiers import CLASSIFIERS
+from nestmap.pipeline.frontend.networks.dense import DENSE
 from nestmap.pipeline.frontend.networks.dims import read_dims
 from nestmap.pipeline.frontend.networks.encoders import BERT, VIT
 from nestmap.pipeline.frontend.networks.generator import Generator
 from nestmap.pipeline.frontend.networks.gpt import GPT
+from nestmap.pipeline.frontend.networks.hierarchical import HIERARCHICAL
 from nestmap.pipeline.frontend.networks.llama import LLAMA
+from nestmap.pipeline.frontend.networks.mobile import MOBILE
 
-_GENERATORS: Final[Mapping[str, Generator]] = {**BERT, **GPT, **LLAMA, **VIT}
+_GENERATORS: Final[Mapping[str, Generator]] = {
+    **CLASSIFIERS,
+    **MOBILE,
+    **HIERARCHICAL,
+    **VIT,
+    **DENSE,
+    **BERT,
+    **GPT,
+    **LLAMA,
+}
 
 
 def network_names() -> tuple[str, ...]:
@@ -48,10 +60,8 @@ def generate_workload(name: str, dims: Mapping[str, int]) -> Workload:
     where = f"network {name!r}"
     generator = _generator(name)
     asked = read_dims(where, generator.dims, dims)
-    graph = Graph(asked.precision)
     try:
-        generator.build(graph, asked)
-        return Workload(name=name, nodes=tuple(graph.nodes))
+        return Workload(name=name, nodes=generator.make(asked))
     except ValidationError as error:
         raise InputError.of(where, error) from None
 

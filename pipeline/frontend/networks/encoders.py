@@ -34,19 +34,18 @@ from nestmap.pipeline.frontend.networks.gpt import GptSizes, gpt_block
 
 _PIXELS: Final = 224
 _PATCH: Final = 16
-_PATCHES: Final = (_PIXELS // _PATCH) ** 2
-_TOKENS: Final = _PATCHES + 1
 _CLASSES: Final = 1000
 
 
 def _vit_network(sizes: GptSizes, graph: Graph, dims: Dims) -> None:
-    image = graph.given("image", (dims.batch, 3, _PIXELS, _PIXELS))
+    patches = (dims.size // _PATCH) ** 2
+    image = graph.given("image", dims.image)
     x = graph.patches("embeddings/patches", image, sizes.width, _PATCH)
-    x = graph.move("Transpose", "embeddings/tokens", (dims.batch, _PATCHES, sizes.width), x)
+    x = graph.move("Transpose", "embeddings/tokens", (dims.batch, patches, sizes.width), x)
     of_class = graph.constant("embeddings.class", (1, 1, sizes.width))
     of_class = graph.move("Expand", "embeddings/class", (dims.batch, 1, sizes.width), of_class)
-    x = graph.move("Concat", "embeddings/all", (dims.batch, _TOKENS, sizes.width), of_class, x)
-    places = graph.constant("embeddings.positions", (_TOKENS, sizes.width))
+    x = graph.move("Concat", "embeddings/all", (dims.batch, patches + 1, sizes.width), of_class, x)
+    places = graph.constant("embeddings.positions", (patches + 1, sizes.width))
     x = graph.vector("Add", "embeddings/add", x, places)
     for i in range(sizes.blocks):
         x = gpt_block(sizes, graph, f"block{i}", x)
@@ -55,13 +54,17 @@ def _vit_network(sizes: GptSizes, graph: Graph, dims: Dims) -> None:
 
 
 def _vit_one_block(sizes: GptSizes, graph: Graph, dims: Dims) -> None:
-    gpt_block(sizes, graph, "block", graph.given("x", (dims.batch, _TOKENS, sizes.width)))
+    tokens = (dims.size // _PATCH) ** 2 + 1
+    gpt_block(sizes, graph, "block", graph.given("x", (dims.batch, tokens, sizes.width)))
 
 
-_B16: Final = GptSizes(12, 768, 12, 64, _TOKENS)
+_B16: Final = GptSizes(12, 768, 12, 64, (_PIXELS // _PATCH) ** 2 + 1)
 
 VIT: Final[Mapping[str, Generator]] = with_block(
-    "vit-b16", images(), partial(_vit_network, _B16), partial(_vit_one_block, _B16)
+    "vit-b16",
+    images(_PIXELS, least=_PATCH),
+    partial(_vit_network, _B16),
+    partial(_vit_one_block, _B16),
 )
 """The generators by network name; ``NAME-block`` generates a single block."""
 

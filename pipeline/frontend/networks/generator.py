@@ -1,4 +1,4 @@
-"""The generator of a network: its open dimensions and the function that builds its graph."""
+"""The generator of a network: its open dimensions and the function that makes its nodes."""
 
 from __future__ import annotations
 
@@ -6,17 +6,30 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
+from nestmap.model.workload.graph import Node
 from nestmap.pipeline.frontend.networks.builder import Graph
 from nestmap.pipeline.frontend.networks.dims import Dim, Dims
+from nestmap.pipeline.frontend.networks.image_graph import ImageGraph
 
 
 @final
 @dataclass(frozen=True)
 class Generator:
-    """The open dimensions of a network, and the function that adds its nodes to a graph."""
+    """The open dimensions of a network, and the function that makes its nodes."""
 
     dims: tuple[Dim, ...]
-    build: Callable[[Graph, Dims], object]
+    make: Callable[[Dims], tuple[Node, ...]]
+
+
+def for_images(dims: tuple[Dim, ...], network: Callable[[ImageGraph, Dims], object]) -> Generator:
+    """The generator of a network for images."""
+
+    def make(asked: Dims) -> tuple[Node, ...]:
+        graph = ImageGraph(asked.precision)
+        network(graph, asked)
+        return graph.nodes()
+
+    return Generator(dims, make)
 
 
 def with_block(
@@ -26,4 +39,13 @@ def with_block(
     block: Callable[[Graph, Dims], object],
 ) -> dict[str, Generator]:
     """The generators of a network and, as ``NAME-block``, of a single block of it."""
-    return {name: Generator(dims, network), f"{name}-block": Generator(dims, block)}
+    return {name: _for_tokens(dims, network), f"{name}-block": _for_tokens(dims, block)}
+
+
+def _for_tokens(dims: tuple[Dim, ...], network: Callable[[Graph, Dims], object]) -> Generator:
+    def make(asked: Dims) -> tuple[Node, ...]:
+        graph = Graph(asked.precision)
+        network(graph, asked)
+        return tuple(graph.nodes)
+
+    return Generator(dims, make)

@@ -133,9 +133,9 @@ def test_bits_of_weights_and_activations() -> None:
 @pytest.mark.parametrize(
     ("name", "dims", "message"),
     [
-        ("bert-bas", {}, r"network: found 'bert-bas'; expected bert-base \(one of bert-base, "),
+        ("bert-bas", {}, r"network: found 'bert-bas'; expected bert-base \(one of vgg-16, "),
         ("bert-base", {"sec": 3}, r"'bert-base': found the unknown dimension 'sec'; expected seq"),
-        ("vit-b16", {"seq": 3}, "unknown dimension 'seq'; expected one of batch, weight_bits"),
+        ("vit-b16", {"seq": 3}, "unknown dimension 'seq'; expected one of batch, size"),
         ("bert-base", {"seq": 513}, "dimension seq: found 513; expected a whole .* 1 to 512"),
         ("gpt2", {"batch": 0}, "batch: found 0; expected a whole .* 1 to 2147483647"),
         ("gpt2", {"batch": -2}, "found -2"),
