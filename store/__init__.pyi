@@ -3,6 +3,7 @@ from .read.multicore import RecordedStream as RecordedStream
 from .read.named_queries import NamedQuery as NamedQuery
 from .read.named_queries import Parameter as Parameter
 from .read.relation import Relation as Relation
+from .read.searches import SearchCosts as SearchCosts
 from .record.commit_policy import ROW_GROUP as ROW_GROUP
 from .record.multicore_run import StreamRun as StreamRun
 from .record.run import Run as Run

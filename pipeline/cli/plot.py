@@ -10,6 +10,7 @@ from uuid import UUID
 
 from nestmap.model import InputError, LayerResult, NetworkEvaluation, NetworkProblem, Objective
 from nestmap.pipeline.analysis.network.run_comparison import NamedRun
+from nestmap.pipeline.analysis.network.scatter import clouds
 from nestmap.pipeline.analysis.sweep.designs_view import DesignsView
 from nestmap.pipeline.cli.options.view import PlotOptions
 from nestmap.pipeline.cli.output_checks import check_target
@@ -195,11 +196,11 @@ def _layer(run: _Run, name: str | None) -> LayerResult:
 def _mappings(store: Store, run: _Run, result: LayerResult) -> Chart:
     """All recorded mappings of a layer; equal layers share those of the first one."""
     name = result.cme.layer
-    batches = store.evaluations(run.id, result.repeats or name)
-    if not any(map(len, batches)):
+    tried = clouds(store.costs(run.id, result.repeats or name))
+    if not tried:
         found = f"no recorded mapping of layer {name}"
         raise InputError(f"run {run.id}", found, "a run explored with --record all")
-    return mappings_chart("mappings", batches, f"Mappings of {name}", result.cme)
+    return mappings_chart("mappings", tried, f"Mappings of {name}", result.cme)
 
 
 def _chosen(options: PlotOptions, single: Drawings, compared: Drawings) -> Drawings:

@@ -147,7 +147,7 @@ def explain(
     """
     check_evaluation(spatial, cme)
     records = evaluated(spatial, cme.temporal_mapping)
-    ports = port_traffic(spatial, records)
+    ports, every = port_traffic(spatial, records), unfixed_spatial_mappings(spatial)
     return Explanation(
         layer=cme.layer,
         operator=cme.operator,
@@ -159,10 +159,10 @@ def explain(
         ports=ports,
         energy=energy_breakdown(spatial.accelerator, cme),
         binding=binding(cme, ports),
-        what_ifs=what_ifs(spatial, cme, ports),
+        what_ifs=what_ifs(spatial, cme, ports, every),
         cme=cme,
         bound=bound,
-        equals=count_equals(spatial, unfixed_spatial_mappings(spatial)),
+        equals=count_equals(spatial, every),
     )
 
 

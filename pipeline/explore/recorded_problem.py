@@ -61,8 +61,8 @@ def searched_problem(
     spatial = recorded_problem(network, cme)
     if is_evaluation_of(spatial, cme):
         return spatial
-    for batch in store.evaluations(run, result.repeats or cme.layer):
-        searched = batch.mappings.problem.for_layer(spatial.layer)
+    for search in store.costs(run, result.repeats or cme.layer):
+        searched = search.problem.for_layer(spatial.layer)
         if searched.spatial_mapping == cme.spatial_mapping and is_evaluation_of(searched, cme):
             return searched
     return spatial

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple, TypedDict
 from uuid import UUID
 
@@ -32,8 +33,10 @@ from nestmap.model import (
 from nestmap.model.base import copy_with
 from nestmap.store.read.parsed import parsed_workload
 from nestmap.store.read.searches import (
+    SearchCosts,
     SearchRow,
     find_search,
+    read_costs,
     read_front,
     read_problem,
     read_row,
@@ -210,16 +213,33 @@ def read_evaluations(
     Raises:
         StoreError: if there is no such run, or its workload has no such layer.
     """
+    searches = _searches(connection, run, layer)
+    return tuple(chain.from_iterable(read_rows(connection, *x) for x in searches))
+
+
+def read_layer_costs(
+    connection: duckdb.DuckDBPyConnection, run: UUID, layer: str
+) -> tuple[SearchCosts, ...]:
+    """What the recorded mappings of a layer in a run cost, search by search.
+
+    Raises:
+        StoreError: if there is no such run, or its workload has no such layer.
+    """
+    return tuple(read_costs(connection, *x) for x in _searches(connection, run, layer))
+
+
+def _searches(
+    connection: duckdb.DuckDBPyConnection, run: UUID, layer: str
+) -> list[tuple[SearchRow, SpatialProblem]]:
     layers = {x.name: x for x in _workload(connection, run).layers}
     if layer not in layers:
         raise StoreError(
             f"run {run}: found no layer {layer!r}; expected one of {', '.join(layers)}"
         )
-    batches: list[EvaluationBatch] = []
-    for search in searches_of(connection, run, layer):
-        spatial = read_problem(connection, search).for_layer(layers[layer])
-        batches += read_rows(connection, search, spatial)
-    return tuple(batches)
+    return [
+        (search, read_problem(connection, search).for_layer(layers[layer]))
+        for search in searches_of(connection, run, layer)
+    ]
 
 
 def read_evaluation(connection: duckdb.DuckDBPyConnection, name: str) -> CostModelEvaluation:

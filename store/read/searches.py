@@ -6,6 +6,8 @@ from typing import NamedTuple, TypedDict
 from uuid import UUID
 
 import duckdb
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from pydantic import TypeAdapter
 
@@ -24,7 +26,7 @@ from nestmap.model import (
 from nestmap.model.base import copy_with
 from nestmap.store.read.parsed import parsed_accelerator
 from nestmap.store.rows.content import BOUND_COLUMNS, BoundsRow
-from nestmap.store.rows.evaluations import MappingCoding, from_arrow
+from nestmap.store.rows.evaluations import MappingCoding, floats, from_arrow
 
 _TopLevels = TypeAdapter(tuple[TopLevel, ...])
 
@@ -53,6 +55,14 @@ class SearchRow(NamedTuple):
     bounds: BoundsRow
 
 
+class SearchCosts(NamedTuple):
+    """The recorded mappings of a search: their problem, energies (pJ) and latencies (cycles)."""
+
+    problem: SpatialProblem
+    energy: npt.NDArray[np.float64]
+    latency: npt.NDArray[np.float64]
+
+
 _Columns = tuple[
     int, str, list[LoopRow], int, int, int | None, bool,
     tuple[float | None, float | None, float | None, int, int, int],
@@ -77,6 +87,7 @@ _ROWS = """
 SELECT number, ordering, cuts, energy, latency0, latency1, latency2
 FROM evaluation_rows WHERE search = ? ORDER BY number
 """
+_COSTS = "SELECT energy, latency2 FROM evaluation_rows WHERE search = ? ORDER BY number"
 _ROW = """
 SELECT number, ordering, cuts, energy, latency0, latency1, latency2
 FROM evaluation_rows WHERE search = $search AND number = $number
@@ -134,6 +145,14 @@ def read_rows(
     """The recorded evaluations of a search, with its statistics as far as they are recorded."""
     table = connection.sql(_ROWS, params=[search.id]).to_arrow_table()
     return _batches(connection, search, spatial, table)
+
+
+def read_costs(
+    connection: duckdb.DuckDBPyConnection, search: SearchRow, spatial: SpatialProblem
+) -> SearchCosts:
+    """What the recorded mappings of a search cost: of a million in milliseconds."""
+    table = connection.sql(_COSTS, params=[search.id]).to_arrow_table()
+    return SearchCosts(spatial, floats(table, "energy"), floats(table, "latency2"))
 
 
 def read_row(

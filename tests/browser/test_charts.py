@@ -152,7 +152,7 @@ def test_mappings_are_those_that_the_store_has_recorded(
     run = explored_store.runs[0]
     slowest = max(run.evaluation.layers, key=lambda result: result.cme.latency).cme
     with Store.open_read_only(explored_store.path) as store:
-        found = clouds(store.evaluations(run.id, slowest.layer))
+        found = clouds(store.costs(run.id, slowest.layer))
     costs = [(e, t) for cloud in found for e, t in zip(cloud.energy, cloud.latency, strict=True)]
     rows = chart_data(figure, "mappings")
     shown = [cost for row in rows for cost in [(row["y"], row["x"])] * int(row["count"])]

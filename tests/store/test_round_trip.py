@@ -174,7 +174,14 @@ def check_info(
 def check_evaluations(store: Store, run: RunRecord) -> None:
     """Every recorded evaluation costs the same again, by columns; some by their names as well."""
     for layer in store.problem(run.id).workload.layers:
-        for batch in store.evaluations(run.id, layer.name):
+        found = store.evaluations(run.id, layer.name)
+        known = store.costs(run.id, layer.name)
+        assert np.array_equal(joined([x.energy for x in known]), joined([x.energy for x in found]))
+        latencies = joined([x.latency for x in known]), joined([x.latency2 for x in found])
+        assert np.array_equal(*latencies)
+        problems = dict.fromkeys(x.mappings.problem for x in found)
+        assert tuple(dict.fromkeys(x.problem for x in known)) == tuple(problems)
+        for batch in found:
             again = evaluate_batch(batch.mappings)
             for one, other in zip(columns_of(batch), columns_of(again), strict=True):
                 assert np.array_equal(one, other)
@@ -186,6 +193,10 @@ def check_evaluations(store: Store, run: RunRecord) -> None:
         assert (cme.layer, str(cme.spatial_mapping)) == (row["layer"], row["spatial_mapping"])
         order = [{"dimension": x.dimension, "size": x.size} for x in cme.temporal_mapping.order]
         assert row["ordering"] == order
+
+
+def joined(parts: Sequence[np.typing.NDArray[np.float64]]) -> np.typing.NDArray[np.float64]:
+    return np.concatenate([*parts, np.empty(0)])
 
 
 def columns_of(batch: EvaluationBatch) -> Sequence[np.typing.NDArray[np.float64]]:

@@ -41,13 +41,16 @@ FACTORS: Final = 6
 """Loop factors of LOMA's orders under each of them."""
 
 
-def other_spatial_mappings(spatial: SpatialProblem, cme: CostModelEvaluation) -> Iterator[WhatIf]:
+def other_spatial_mappings(
+    spatial: SpatialProblem, cme: CostModelEvaluation, every: SpatialCandidates
+) -> Iterator[WhatIf]:
     """The fastest and the thriftiest mapping found under other spatial mappings.
 
-    Empty if none is better. The spatial mapping and the order of loops that the user fixed do not
-    hold here, but hints do. The search is short: a full one may find better mappings.
+    ``every``: :func:`unfixed_spatial_mappings` of the problem. Empty if none is better. The spatial
+    mapping and the order of loops that the user fixed do not hold here, but hints do. The search is
+    short: a full one may find better mappings.
     """
-    found = [best for other in _promising(spatial) for best in _best_orders(other)]
+    found = [best for other in _promising(spatial, every) for best in _best_orders(other)]
     answers: list[WhatIf] = []
     for objective in (Objective.LATENCY, Objective.ENERGY):
         better = [x for x in found if x.values(objective)[0] < objective.of(cme)]
@@ -63,8 +66,7 @@ def unfixed_spatial_mappings(spatial: SpatialProblem) -> SpatialCandidates:
     return all_spatial_mappings(problem, mixed=problem.accelerator.array.imc is None)
 
 
-def _promising(spatial: SpatialProblem) -> Iterator[SpatialProblem]:
-    every = unfixed_spatial_mappings(spatial)
+def _promising(spatial: SpatialProblem, every: SpatialCandidates) -> Iterator[SpatialProblem]:
     if not len(every):
         return
     bounds = every.bounds
@@ -121,12 +123,18 @@ FACTOR: Final = 2
 
 
 def what_ifs(
-    spatial: SpatialProblem, cme: CostModelEvaluation, ports: Sequence[PortTraffic]
+    spatial: SpatialProblem,
+    cme: CostModelEvaluation,
+    ports: Sequence[PortTraffic],
+    every: SpatialCandidates,
 ) -> tuple[WhatIf, ...]:
-    """All changes: other spatial mappings, ports one by one and together, hops, each memory."""
+    """All changes: other spatial mappings, ports one by one and together, hops, each memory.
+
+    ``every``: :func:`unfixed_spatial_mappings` of the problem.
+    """
     wider = _WiderPorts(spatial, cme, tuple(port.name for port in ports))
     return (
-        *other_spatial_mappings(spatial, cme),
+        *other_spatial_mappings(spatial, cme, every),
         *(wider.answer(Change.PORT, (port.name,)) for port in ports if port.transfers),
         *wider.while_they_bind(),
         wider.answer(Change.EVERY_PORT, wider.ports),

@@ -1,4 +1,4 @@
-"""Collects energy and latency of all mappings of a layer from batches."""
+"""Collects energy and latency of all mappings of a layer."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from nestmap.model import EvaluationBatch, SpatialProblem
 from nestmap.pipeline.format.mappings import spatial_text
+from nestmap.store import SearchCosts
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
@@ -27,7 +28,7 @@ class Cloud(NamedTuple):
 
 @final
 class Costs:
-    """Collects energy and latency of the rows of batches, at 16 bytes per row."""
+    """Collects energies and latencies of mappings, at 16 bytes each."""
 
     def __init__(self) -> None:
         self._found: dict[str, list[tuple[Floats, Floats]]] = {}
@@ -35,11 +36,14 @@ class Costs:
 
     def observe(self, batch: EvaluationBatch) -> None:
         """Adds one batch."""
-        self._problem = self._problem or batch.mappings.problem
-        name = spatial_text(batch.mappings.problem.spatial_mapping)
-        if len(batch):
-            costs = (batch.energy.copy(), batch.latency2.copy())
-            self._found.setdefault(name, []).append(costs)
+        self.add(batch.mappings.problem, batch.energy.copy(), batch.latency2.copy())
+
+    def add(self, problem: SpatialProblem, energy: Floats, latency: Floats) -> None:
+        """Adds mappings of one problem."""
+        self._problem = self._problem or problem
+        if len(energy):
+            name = spatial_text(problem.spatial_mapping)
+            self._found.setdefault(name, []).append((energy, latency))
 
     @property
     def layer(self) -> str:
@@ -60,11 +64,11 @@ class Costs:
         )
 
 
-def clouds(batches: Iterable[EvaluationBatch]) -> tuple[Cloud, ...]:
-    """The costs of all rows, one cloud for each spatial mapping."""
+def clouds(searches: Iterable[SearchCosts]) -> tuple[Cloud, ...]:
+    """The costs of recorded mappings, one cloud for each spatial mapping."""
     costs = Costs()
-    for batch in batches:
-        costs.observe(batch)
+    for search in searches:
+        costs.add(search.problem, search.energy, search.latency)
     return costs.clouds
 
 

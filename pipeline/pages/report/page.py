@@ -24,6 +24,7 @@ from nestmap.model import (
 )
 from nestmap.pipeline.analysis.network.memory_hierarchy import operand_names, width_text
 from nestmap.pipeline.analysis.network.run_comparison import NamedRun
+from nestmap.pipeline.analysis.network.scatter import clouds
 from nestmap.pipeline.analysis.network.stacked_bars import cmes_of, memory_looks
 from nestmap.pipeline.explore.explanation import explain
 from nestmap.pipeline.explore.recorded_problem import searched_problem
@@ -477,10 +478,10 @@ def _named(run: ReportedRun, layer: str, links: Links) -> _Named:
 def _layer_charts(store: Store, run: ReportedRun, result: LayerResult) -> tuple[Chart, ...]:
     """All recorded mappings of a layer, if any."""
     layer = result.cme.layer
-    batches = store.evaluations(run.id, layer)
-    if not any(map(len, batches)):
+    tried = clouds(store.costs(run.id, layer))
+    if not tried:
         return ()
-    return (mappings_chart("mappings", batches, f"{layer}: mappings tried", result.cme),)
+    return (mappings_chart("mappings", tried, f"{layer}: mappings tried", result.cme),)
 
 
 def _costliest(run: ReportedRun) -> str:

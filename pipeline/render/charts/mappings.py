@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from nestmap.model import CostModelEvaluation, EvaluationBatch, front_rows
-from nestmap.pipeline.analysis.network.scatter import Cloud, Floats, clouds, equal_costs, is_wide
+from nestmap.model import CostModelEvaluation, front_rows
+from nestmap.pipeline.analysis.network.scatter import Cloud, Floats, equal_costs, is_wide
 from nestmap.pipeline.format.numbers import cycles_unit, energy_unit
 from nestmap.pipeline.format.palette import CANDIDATES, Look
 from nestmap.pipeline.render.charts import vega_spec as vega
@@ -54,27 +54,13 @@ class _Shown(NamedTuple):
 
 
 def mappings_chart(
-    name: str,
-    batches: Sequence[EvaluationBatch],
-    title: str,
-    chosen: CostModelEvaluation | None = None,
+    name: str, found: Sequence[Cloud], title: str, chosen: CostModelEvaluation | None = None
 ) -> Chart:
-    """Energy and latency of all rows, coloured by spatial mapping, with their Pareto front.
+    """Energy and latency of all mappings, coloured by spatial mapping, with their Pareto front.
 
     A point represents all mappings of the same cost; above :data:`MOST_POINTS` mappings, also those
     of similar cost. The front is always complete.
     ``name`` and ``title`` are those of the chart; ``chosen`` is marked with a star.
-
-    Raises:
-        ValueError: if there is no row.
-    """
-    return clouds_chart(name, clouds(batches), title, chosen)
-
-
-def clouds_chart(
-    name: str, found: Sequence[Cloud], title: str, chosen: CostModelEvaluation | None = None
-) -> Chart:
-    """The chart of :func:`mappings_chart` for costs collected before.
 
     Raises:
         ValueError: if there are none.

@@ -42,7 +42,7 @@ class PlotTemporalMappingsStage(
 
     def __call__(self, batches: Iterable[EvaluationBatch], /) -> Iterator[EvaluationBatch]:
         from nestmap.pipeline.analysis.network.scatter import Costs  # noqa: PLC0415
-        from nestmap.pipeline.render.charts.mappings import clouds_chart  # noqa: PLC0415 (slow)
+        from nestmap.pipeline.render.charts.mappings import mappings_chart  # noqa: PLC0415 (slow)
 
         costs = Costs()
         for batch in batches:
@@ -53,7 +53,7 @@ class PlotTemporalMappingsStage(
             with os_errors_as_input_errors(self.folder):
                 self.folder.mkdir(parents=True, exist_ok=True)
                 path = _claimed(self.folder / file_name(costs.layer), self.ending)
-            clouds_chart("mappings", found, title).save(path)
+            mappings_chart("mappings", found, title).save(path)
 
 
 class VisualizationStage(Frozen, Stage[NetworkEvaluation, NetworkEvaluation], frozen=True):

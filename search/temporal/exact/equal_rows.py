@@ -32,7 +32,7 @@ from nestmap.costmodel.kernel.record import VIEWS, copy_record
 from nestmap.costmodel.reuse import IRRELEVANT
 from nestmap.costmodel.spatial import DIMENSION, put_unrollings, temporal_sizes
 from nestmap.model import Layer, MappingProblem, SpatialProblem
-from nestmap.model.arrays import Floats, Ints
+from nestmap.model.arrays import Flags, Floats, Ints
 from nestmap.search.spatial.all_mappings import SpatialCandidates
 from nestmap.search.spatial.unrolling_table import UnrollingTable, array_energies
 from nestmap.search.temporal.slot_candidates import EXACT, has_exact_tiles
@@ -69,7 +69,10 @@ def count_equals(spatial: SpatialProblem, every: SpatialCandidates) -> int:
         InputError: if the layer or the accelerator exceeds the capacity of a record.
     """
     own = UnrollingTable.of(every.problem, [spatial.spatial_mapping])
-    both = SpatialCandidates(every.problem, every.table.followed_by(own))
+    problem, table = every.problem, every.table.followed_by(own)
+    exchange = np.array(exchanged_dimensions(problem), np.int64)
+    left = _leave_as_the_last(flatten_problem(problem), table, exchange)
+    both = SpatialCandidates(problem, table.take(np.flatnonzero(left)))
     same = equal_rows(both)
     equal: list[int] = np.flatnonzero(same == same[-1]).tolist()
     return len({both.mapping(row) for row in equal}) - 1
@@ -140,6 +143,23 @@ def _representatives(problem: FlatProblem, other: FlatProblem, rows: _Rows) -> I
         if drains[row] < drains[soonest[same[row]]]:
             soonest[same[row]] = row
     return soonest[same]
+
+
+@kernel
+def _leave_as_the_last(problem: FlatProblem, table: UnrollingTable, exchange: Ints) -> Flags:
+    """[row] whether it leaves the same iterations in time as the last row: equal rows do."""
+    rows = len(table.first) - 1
+    leaves = np.ones(rows, np.bool_)
+    wanted, left = np.empty(problem.dimensions), np.empty(problem.dimensions)
+    temporal_sizes(problem, table.unrollings[table.first[rows - 1] :], wanted)
+    for row in range(rows):
+        temporal_sizes(problem, table.unrollings[table.first[row] : table.first[row + 1]], left)
+        is_same = is_exchanged = True
+        for d in range(problem.dimensions):
+            is_same = is_same and left[d] == wanted[d]
+            is_exchanged = is_exchanged and left[d] == wanted[exchange[d]]
+        leaves[row] = is_same or is_exchanged
+    return leaves
 
 
 @kernel

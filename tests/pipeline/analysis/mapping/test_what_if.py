@@ -19,7 +19,7 @@ from nestmap.model import (
 )
 from nestmap.model.base import copy_with
 from nestmap.pipeline.analysis.mapping.explanation import Change, PortName, WhatIf
-from nestmap.pipeline.analysis.mapping.what_if import what_ifs
+from nestmap.pipeline.analysis.mapping.what_if import unfixed_spatial_mappings, what_ifs
 from nestmap.pipeline.explore.api import read_network
 from nestmap.pipeline.explore.explanation import explain
 from nestmap.pipeline.explore.recorded_problem import recorded_problem
@@ -111,7 +111,12 @@ def test_memories_filled_anew(case: Case) -> None:
 def test_every_port_in_use_and_all_that_bind_are_asked_for(case: Case) -> None:
     cme = evaluate(case.spatial, case.temporal)
     explanation = explain(case.spatial, cme)
-    asked = [x.ports for x in what_ifs(case.spatial, cme, explanation.ports)]
+    asked = [
+        x.ports
+        for x in what_ifs(
+            case.spatial, cme, explanation.ports, unfixed_spatial_mappings(case.spatial)
+        )
+    ]
     for port in explanation.ports:
         assert ((port.name,) in asked) or not port.transfers
     if cme.stall:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from nestmap.costmodel.evaluate import evaluate_batch
 from nestmap.model import EvaluationBatch, MappingType, front_rows
-from nestmap.pipeline.analysis.network.scatter import Cloud
+from nestmap.pipeline.analysis.network.scatter import Cloud, Costs
 from nestmap.pipeline.render.charts import Chart, mappings_chart
-from nestmap.pipeline.render.charts.mappings import MOST_POINTS, clouds_chart
+from nestmap.pipeline.render.charts.mappings import MOST_POINTS
 from nestmap.search import loma
 from tests.costmodel.machines import machine, mapped, matmul, memory
 from tests.pipeline.render.charts.read import rows_of, spec_of
@@ -45,7 +45,10 @@ def all_of(*clouds: Cloud) -> list[tuple[float, float]]:
 
 def test_every_cost_is_a_point() -> None:
     found = batches()
-    chart = mappings_chart("layer-1", found, "Mappings")
+    collected = Costs()
+    for batch in found:
+        collected.observe(batch)
+    chart = mappings_chart("layer-1", collected.clouds, "Mappings")
     costs = [(float(e), float(t)) for x in found for e, t in zip(x.energy, x.latency2, strict=True)]
     times = Counter(costs)
     shown = rows_of(chart, "mappings")
@@ -59,7 +62,7 @@ def test_every_cost_is_a_point() -> None:
 @pytest.mark.parametrize("rows", [MOST_POINTS, MOST_POINTS + 1, 100_000])
 def test_many_mappings_are_stood_for(rows: int, spread: float) -> None:
     given_cloud = cloud(rows, spread)
-    chart = clouds_chart("mappings", (given_cloud,), "Mappings")
+    chart = mappings_chart("mappings", (given_cloud,), "Mappings")
     shown = rows_of(chart, "mappings")
     assert len(shown) <= 2025
     assert sum(row["count"] for row in shown) == rows
@@ -73,23 +76,23 @@ def test_many_mappings_are_stood_for(rows: int, spread: float) -> None:
 
 def test_the_best_are_among_those_that_stand_for_others() -> None:
     given_cloud = cloud(50_000)
-    found = pairs(clouds_chart("mappings", (given_cloud,), "Mappings"), "mappings")
+    found = pairs(mappings_chart("mappings", (given_cloud,), "Mappings"), "mappings")
     assert min(found)[0] == given_cloud.energy.min()
 
 
 def test_the_chosen_one_is_marked() -> None:
     cme = evaluated("tpu_like", 8, 64, 128)
-    chart = clouds_chart("mappings", (cloud(50),), "Mappings", cme)
+    chart = mappings_chart("mappings", (cloud(50),), "Mappings", cme)
     marked = [row for row in rows_of(chart, "front") if str(row["kind"]) == "chosen mapping"]
     assert [(row["y"], row["x"]) for row in marked] == [(cme.energy, cme.latency)]
-    without = clouds_chart("mappings", (cloud(50),), "Mappings")
+    without = mappings_chart("mappings", (cloud(50),), "Mappings")
     assert '"chosen mapping"' in chart.spec
     assert '"chosen mapping"' not in without.spec
 
 
 def test_many_spatial_mappings_share_the_last_colour() -> None:
     found = tuple(cloud(3, name=f"D1: K {i}", seed=i) for i in range(9))
-    chart = clouds_chart("mappings", found, "Mappings")
+    chart = mappings_chart("mappings", found, "Mappings")
     assert "4 more spatial mappings" in chart.spec
     assert {row["cloud"] for row in rows_of(chart, "mappings")} == set(range(6))
 
@@ -106,7 +109,7 @@ COSTS = st.floats(1e-3, 1e18) | st.sampled_from([0.0, 1.0, 1e6])
 @given(st.lists(st.tuples(COSTS, COSTS), min_size=1, max_size=20))
 def test_any_costs_can_be_charted(costs: list[tuple[float, float]]) -> None:
     energy, latency = (np.array(column) for column in zip(*costs, strict=True))
-    chart = clouds_chart("mappings", (Cloud("", energy, latency),), "Mappings")
+    chart = mappings_chart("mappings", (Cloud("", energy, latency),), "Mappings")
     shown = rows_of(chart, "mappings")
     assert set(pairs(chart, "mappings")) <= set(costs)
     assert sum(row["count"] for row in shown) == len(costs)
