@@ -58,6 +58,9 @@ class Clock:
     def start(self, designs: int) -> None:
         self._last = time.process_time()
 
+    def recalled(self, points: DesignPoints, front: int) -> None:
+        self.explored(points, front)
+
     def explored(self, points: DesignPoints, front: int) -> None:
         now = time.process_time()
         self.seconds.append(now - self._last)

@@ -33,6 +33,7 @@ from nestmap.pipeline.cli.store_target import (
     StoreTarget,
     chosen_label,
     chosen_store,
+    print_nothing_kept,
     print_resume_hint,
 )
 from nestmap.pipeline.cli.workload_argument import read_given_workload
@@ -173,7 +174,8 @@ def _explored(options: ExploreOptions, job: Job, place: StoreTarget | None) -> _
     if place is None:
         size = exploration_size(job.network, job.plan)
         check_size(size, None, agreed=options.yes)
-        return _searched(options, job, size, None)
+        with print_nothing_kept("without --no-store"):
+            return _searched(options, job, size, None)
     if place.has_runs:
         with place.open() as store, print_resume_hint(store, place):
             return _searched(options, job, _agreed_size(options, job, store), store)

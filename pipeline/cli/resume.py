@@ -25,7 +25,7 @@ def run_resume(options: ResumeOptions) -> None:
     place = StoreTarget(options.store)
     with place.open() as opened:
         if is_sweep(opened, options.run):
-            _resume_sweep(opened, options)
+            _resume_sweep(opened, place, options)
             return
         number = opened.find_run(options.run)
         if options.sweeps.on or options.sweeps.runs:
@@ -44,11 +44,11 @@ def run_resume(options: ResumeOptions) -> None:
         resume_multicore((number, opened, place), options.workers, options.files.json)
 
 
-def _resume_sweep(store: Store, options: ResumeOptions) -> None:
+def _resume_sweep(store: Store, place: StoreTarget, options: ResumeOptions) -> None:
     """Goes on with a sweep; only its store is written."""
     if options.force or any((options.files.json, options.files.save_mapping)):
         raise InputError.conflict(f"the sweep {options.run}", "options for runs", "leave them out")
     # sweeps take long to import
     from nestmap.pipeline.cli.sweep import resume_recorded  # noqa: PLC0415
 
-    resume_recorded(options.run, store, options.workers, options.sweeps)
+    resume_recorded(store, place, options)

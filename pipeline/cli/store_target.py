@@ -69,6 +69,16 @@ def chosen_label(name: str | None, tags: Sequence[str], place: StoreTarget | Non
 
 
 @contextmanager
+def print_nothing_kept(how: str) -> Generator[None]:
+    """Says that nothing is left of what the user interrupts, and how it would be."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print_note(f"Nothing was recorded; {how} it could be resumed.")
+        raise
+
+
+@contextmanager
 def print_resume_hint(store: Store, place: StoreTarget) -> Generator[None]:
     """Prints how to resume a run if the user interrupts it, or where its results are."""
     try:

@@ -25,6 +25,7 @@ from nestmap.pipeline.cli.store_target import (
     StoreTarget,
     chosen_label,
     chosen_store,
+    print_nothing_kept,
     print_resume_hint,
 )
 from nestmap.pipeline.cli.stream_progress import StreamBar
@@ -137,7 +138,7 @@ def _layer_by_layer(
 
 def _streamed(job: StreamJob, place: StoreTarget | None) -> StreamResult:
     if place is None:
-        with StreamBar() as bar:
+        with print_nothing_kept("without --no-store"), StreamBar() as bar:
             return stream_problem(job, progress=bar)
     with place.open() as store, print_resume_hint(store, place), StreamBar() as bar:
         return stream_problem(job, store=store, progress=bar)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nestmap.model import InputError
 from nestmap.model.design_space.space import DesignSpace
 from nestmap.pipeline.cli.error_handling import exit_without_mapping
-from nestmap.pipeline.cli.options.common import DEFAULT_STORE
+from nestmap.pipeline.cli.options.explore import ResumeOptions
 from nestmap.pipeline.cli.options.multicore import SplitArguments
 from nestmap.pipeline.cli.options.sweep import (
-    ResumeSweepOptions,
     SweepFileOptions,
     SweepOptions,
 )
@@ -24,6 +25,7 @@ from nestmap.pipeline.cli.split_arguments import (
     parse_split,
     rename_options,
 )
+from nestmap.pipeline.cli.store_target import StoreTarget, print_nothing_kept
 from nestmap.pipeline.cli.sweep_front import show_front
 from nestmap.pipeline.explore.choices import member_by_name
 from nestmap.pipeline.multicore.options import AllocationOptions
@@ -70,7 +72,7 @@ class SweepBar:
     def __init__(self, console: Console | None = None) -> None:
         self._line = ProgressLine(console, "checking")
         self._clock = WorkClock()
-        self._designs = self._done = self._timed = 0
+        self._designs = self._done = self._timed = self._recalled = 0
 
     def __enter__(self) -> SweepBar:
         self._line.start()
@@ -84,10 +86,12 @@ class SweepBar:
     ) -> None:
         self._line.stop()
         if error is None:
-            text = f"Explored {count(self._done)} designs in {self._clock.elapsed:.1f} s"
+            fresh = self._done - self._recalled
+            text = f"Explored {count(fresh)} designs in {self._clock.elapsed:.1f} s"
             if self._clock.compiling:
                 text += f", after compiling for {self._clock.compiling:.1f} s"
-            self._line.print(f"{text}.")
+            known = f" {count(self._recalled)} were in the store." if self._recalled else ""
+            self._line.print(f"{text}.{known}")
 
     def start(self, designs: int) -> None:
         """The sweep of so many designs begins."""
@@ -100,13 +104,23 @@ class SweepBar:
 
     def explored(self, points: DesignPoints, front: int) -> None:
         """A design is explored; this many points are on the front now."""
-        self._done += 1
         if self._clock.is_compiling:  # within the first design, which says nothing about the rate
             self._clock.end_compiling()
             self._line.update(description="exploring")
         else:
             self._timed += 1
             self._clock.add_work()
+        self._show(front)
+
+    def recalled(self, points: DesignPoints, front: int) -> None:
+        """The store knows a design, which says nothing about the rate."""
+        self._recalled += 1
+        if not self._clock.is_compiling:
+            self._clock.skip()
+        self._show(front)
+
+    def _show(self, front: int) -> None:
+        self._done += 1
         parts = [f"{count(self._done)} of {count(self._designs)} designs", self._rate()]
         text = ", ".join(filter(None, [*parts, f"front {count(front)}", self._left()]))
         self._line.update(text, completed=self._done)
@@ -138,47 +152,46 @@ def run_sweep_command(options: SweepOptions) -> None:
     files = options.files
     layout = _checked_layout(options.space, files)
     job = _job(options)
-    with SweepBar() as bar:
-        try:
-            found = run_sweep(job, _execution(options), bar)
-        except KeyboardInterrupt:
-            if files.store is not None:
-                print_note(_going_on(job.method.checked.settings.space.name, files.store))
-            raise
+    name = job.method.checked.settings.space.name
+    with (
+        print_nothing_kept("with --store FILE")
+        if files.store is None
+        else _resume_hint(name, StoreTarget(files.store)),
+        SweepBar() as bar,
+    ):
+        found = run_sweep(job, _execution(options), bar)
     _write(found, job, files, layout)
     show_front(found.summary)
     exit_without_mapping(() if found.front else found.infeasible)
 
 
-def resume_recorded(
-    name: str, store: Store, workers: int | None, options: ResumeSweepOptions
-) -> None:
+def resume_recorded(store: Store, place: StoreTarget, options: ResumeOptions) -> None:
     """Goes on with a recorded sweep, and prints the front.
 
     Raises:
         NestmapError: where there is no such sweep, or the store cannot be written.
     """
-    with SweepBar() as bar:
+    with _resume_hint(options.run, place), SweepBar() as bar:
         found = resume_sweep(
-            name,
+            options.run,
             store,
-            workers=workers,
-            on=options.on,
-            runs=options.runs or "front",
+            workers=options.workers,
+            on=options.sweeps.on,
+            runs=options.sweeps.runs or "front",
             progress=bar,
         )
     show_front(found.summary)
     exit_without_mapping(() if found.front else found.infeasible)
 
 
-def _going_on(name: str, store: Path) -> str:
-    command = [
-        "nestmap",
-        "resume",
-        name,
-        *(["--store", str(store)] if store != DEFAULT_STORE else []),
-    ]
-    return f"To go on: {shlex.join(command)}"
+@contextmanager
+def _resume_hint(name: str, place: StoreTarget) -> Generator[None]:
+    """Prints how to resume a sweep if the user interrupts it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print_note(f"To resume: nestmap resume {shlex.quote(name)}{place.option}")
+        raise
 
 
 def _execution(options: SweepOptions) -> Execution:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import chain
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, final
 
 from nestmap.model import InputError, Recording
+from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.space import DesignSpace
 from nestmap.pipeline.explore.choices import member_by_name
 from nestmap.pipeline.sweep.explore_designs import DesignPoints, ExploreDesigns
@@ -33,6 +34,9 @@ class SweepProgress(Protocol):
 
     def explored(self, points: DesignPoints, front: int) -> None:
         """A design is explored; this many points are on the front now."""
+
+    def recalled(self, points: DesignPoints, front: int) -> None:
+        """A design was explored before, which the store knows; otherwise as :meth:`explored`."""
 
 
 @final
@@ -87,7 +91,8 @@ def run_sweep(
     if execution.store is not None:
         return _recorded(job, execution, observed)
     with _explorer(job, where, execution.workers) as explore:
-        return sweep_result(job, observed(job.choice.explored(explore), job.choice.most))
+        designs = job.choice.explored(observed.counting(explore))
+        return sweep_result(job, observed(designs, job.choice.most))
 
 
 def sweep_result(job: SweepJob, designs: Iterator[DesignPoints]) -> SweepResult:
@@ -116,7 +121,7 @@ def _recorded(job: SweepJob, execution: Execution, observed: _Observed) -> Sweep
             one_by_one if runs is RecordedRuns.ALL else everywhere as explore,
             SweepRecorder(job.method.checked, store.start_sweep(info)) as recorder,
         ):
-            rows = job.choice.explored(recorder.recording(explore))
+            rows = job.choice.explored(recorder.recording(observed.counting(explore)))
             found = sweep_result(job, observed(rows, job.choice.most))
             recorder.finish(job.choice.rejected)
         wanted = found.points if runs is RecordedRuns.ALL else found.front
@@ -144,12 +149,23 @@ def _explorer(
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Observed:
-    """Tells of designs that are explored."""
+    """Tells of designs, and whether they are explored now."""
 
     space: DesignSpace
     progress: SweepProgress | None
+    explorations: int = 0
+
+    def counting(self, explore: ExploreDesigns) -> ExploreDesigns:
+        """Explores as ``explore``, and counts."""
+
+        def counted(designs: Sequence[Design]) -> Iterator[DesignPoints]:
+            for points in explore(designs):
+                self.explorations += 1
+                yield points
+
+        return counted
 
     def __call__(self, designs: Iterator[DesignPoints], most: int) -> Iterator[DesignPoints]:
         """The same designs, each told when it is explored."""
@@ -157,9 +173,11 @@ class _Observed:
             yield from designs
             return
         self.progress.start(most)
-        front = Front()
+        front, before = Front(), 0
         for points in designs:
             for point in points:
                 front.add(figures_of(point, self.space.objectives), 0)
-            self.progress.explored(points, len(front))
+            is_new, before = self.explorations > before, self.explorations
+            tell = self.progress.explored if is_new else self.progress.recalled
+            tell(points, len(front))
             yield points

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import signal
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ from nestmap.store.maintenance.check import check_store
 from tests.faults.forks import Forks
 from tests.faults.interrupts import START
 from tests.pipeline.cli.inputs import Inputs, run, written
+from tests.pipeline.sweep.spaces import write_space
 
 AT_THE_SECOND_LAYER = f"""
 {START}
@@ -60,6 +62,18 @@ def slow(bar, batch):
         print("now", flush=True)
         time.sleep(60)
 ExplorationBar.observe = slow
+"""
+
+
+AT_THE_SECOND_DESIGN = f"""
+{START}
+from nestmap.pipeline.cli.sweep import SweepBar
+explored = SweepBar.explored
+def interrupted(bar, points, front):
+    explored(bar, points, front)
+    if points[0].number % 2:
+        os.kill(os.getpid(), signal.SIGINT)
+SweepBar.explored = interrupted
 """
 
 
@@ -156,3 +170,44 @@ def test_a_run_of_another_machine_is_resumed_by_force(forks: Forks, inputs: Inpu
     assert "of machine elsewhere may still be running it" in refused.err
     again = run("resume", "last", "--force")
     assert (again.code, again.out) == (0, alone.out)
+
+
+@pytest.mark.parametrize(
+    ("store", "told"),
+    [
+        ("", r"Nothing was recorded; with --store FILE it could be resumed\."),
+        ("my sweeps.duckdb", r"To resume: nestmap (resume \S+ --store .+)"),
+    ],
+)
+def test_a_sweep_says_how_it_goes_on_each_time(
+    forks: Forks,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    store: str,
+    told: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command: tuple[str, ...] = ("sweep", str(write_space(tmp_path)))
+    command += ("--store", store) if store else ()
+    alone = run("sweep", str(tmp_path / "space.yaml"))
+    for _ in range(2):
+        ended = forks.run(*command, setup=AT_THE_SECOND_DESIGN)
+        assert (ended.code, ended.out) == (130, "")
+        line, last = ended.err.splitlines()[-2:]
+        assert last == "interrupted"
+        found = re.fullmatch(told, line)
+        assert found is not None
+        if store:
+            command = tuple(shlex.split(found[1]))
+    again = run(*command)
+    assert (again.code, again.out) == (0, alone.out)
+
+
+@pytest.mark.parametrize("options", [("--no-store",), ("--no-store", "--pareto")])
+def test_what_is_not_recorded_says_so(
+    forks: Forks, inputs: Inputs, options: tuple[str, ...]
+) -> None:
+    ended = forks.run(*inputs.explore, *options, setup=AT_THE_SECOND_LAYER)
+    assert ended.code == 130
+    told = "Nothing was recorded; without --no-store it could be resumed."
+    assert ended.err.splitlines()[-2:] == [told, "interrupted"]

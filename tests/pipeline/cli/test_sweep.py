@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+from io import StringIO
+from itertools import count
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 import nestmap
+from nestmap.pipeline.cli import sweep as cli_sweep
+from nestmap.pipeline.cli import work_clock
+from nestmap.pipeline.cli.progress_line import ProgressLine
 from nestmap.pipeline.cli.sweep import SweepBar
 from nestmap.pipeline.render.text.plain_table import table_lines
 from nestmap.pipeline.sweep.result.result_table import front_table
@@ -99,3 +105,30 @@ def test_the_bar_counts_designs(file: Path) -> None:
     with SweepBar() as bar:
         found = nestmap.sweep(file, progress=bar)
     assert found.summary.designs == 12
+
+
+def test_what_the_store_knows_says_nothing_about_the_rate(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half of the designs are known: the time left is that of the others."""
+    store = tmp_path / "sweeps.duckdb"
+    nestmap.sweep(file, store=store, runs="none")
+    write_space(tmp_path, SPACE.replace("[1, 2, 4]", "[1, 2, 4, 8]"))
+    now, shown = count(), list[str]()
+
+    def note(line: ProgressLine, text: str = "", **_: object) -> None:
+        shown.append(text)
+
+    monkeypatch.setattr(work_clock, "perf_counter", lambda: float(next(now)))
+    monkeypatch.setattr(ProgressLine, "update", note)
+    monkeypatch.setattr(cli_sweep, "is_compiled_before", lambda: True)
+    output = StringIO()
+    with SweepBar(Console(file=output)) as bar:
+        nestmap.sweep(file, store=store, runs="none", workers=1, progress=bar)
+    told = [x for x in shown if x.startswith("12 of 24 designs")]
+    assert told == ["12 of 24 designs, front 12"] or "left" not in told[0]
+    # a second of this clock for a design that is explored
+    assert shown[-2].startswith("23 of 24 designs, 1/s, ")
+    assert shown[-2].endswith("0:01 left")
+    assert "Explored 12 designs in " in output.getvalue()
+    assert output.getvalue().endswith("s. 12 were in the store.\n")

@@ -199,6 +199,9 @@ class Kill:
         if not self.left:
             raise KilledError
 
+    def recalled(self, points: DesignPoints, front: int) -> None:
+        """What is known does not count."""
+
 
 def test_a_sweep_that_ended_early_is_resumed_without_its_files(tmp_path: Path) -> None:
     file, path = write_core_space(tmp_path), tmp_path / "s.duckdb"

@@ -96,6 +96,9 @@ class Kill:
         if not self.left:
             raise KilledError
 
+    def recalled(self, points: DesignPoints, front: int) -> None:
+        """What is known does not count."""
+
 
 def exported(result: SweepResult) -> str:
     return "".join(answer_text(result.relation(), Layout.CSV))

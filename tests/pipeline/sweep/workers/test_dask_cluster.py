@@ -143,6 +143,9 @@ class After:
         if not self._left:
             self._act()
 
+    def recalled(self, points: DesignPoints, front: int) -> None:
+        """What is known does not count."""
+
 
 def recorded(path: Path) -> int:
     """How many designs the sweep in a sound store has, each once."""
