@@ -81,6 +81,22 @@ class Expression(Frozen, frozen=True):
         """The names, in order of appearance."""
         return tuple(dict.fromkeys(names_in(self._tree)))
 
+    @cached_property
+    def limit(self) -> tuple[str, float] | None:
+        """The name and the number that a single comparison compares; ``None`` for all else.
+
+        >>> Expression(text="20 >= area").limit
+        ('area', 20.0)
+        """
+        tree = self._tree
+        if not isinstance(tree, ast.Compare) or len(tree.comparators) > 1:
+            return None
+        for name, number in ((tree.left, tree.comparators[0]), (tree.comparators[0], tree.left)):
+            text = dotted_name(name)
+            if text is not None and not any(True for _ in names_in(number)):
+                return text, Expression(text=ast.unparse(number)).number({})
+        return None
+
     def value(self, names: Mapping[str, Value]) -> Value:
         """The value, given those of the names; a whole number is an ``int``.
 

@@ -236,6 +236,12 @@ class DesignSpace(Frozen, frozen=True):
                 kinds[name] = Kind.NUMBER
         return kinds
 
+    def limits_of(self, objective: SweepObjective) -> tuple[float, ...]:
+        """The values of an objective at which constraints remove designs."""
+        found = (constraint.limit for constraint in self.constraints)
+        text = expression_of(objective).text
+        return tuple(number for limit in found if limit for name, number in [limit] if name == text)
+
     @property
     def free(self) -> tuple[Parameter, ...]:
         """The parameters that are no expressions; those of one value among them."""

@@ -15,7 +15,7 @@ from nestmap.store import SearchCosts
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
 
-_WIDE: Final = 30.0
+_WIDE: Final = 10.0
 
 
 class Cloud(NamedTuple):

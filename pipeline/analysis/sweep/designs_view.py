@@ -44,11 +44,13 @@ class ObjectiveColumn(NamedTuple):
     """An objective of the sweep and its value for each design.
 
     Energies are in pJ, latencies in cycles, EDP in pJ x cycles, areas in the unit of the
-    description; expressions have no unit.
+    description; expressions have no unit. ``limits`` are values at which constraints remove
+    designs.
     """
 
     objective: SweepObjective
     values: Floats
+    limits: tuple[float, ...] = ()
 
 
 @final

@@ -77,7 +77,13 @@ def _objective_axis(column: ObjectiveColumn) -> ParallelAxis:
 def _different_texts(numbers: list[float]) -> list[str]:
     """Numbers with as few digits as tell them apart, but three."""
     for digits in range(3, _DIGITS):
-        texts = [f"{x:,.{digits}g}" for x in numbers]
+        texts = [_text(x, digits) for x in numbers]
         if len(set(texts)) == len(numbers):
             return texts
-    return [f"{x:,.{_DIGITS}g}" for x in numbers]
+    return [_text(x, _DIGITS) for x in numbers]
+
+
+def _text(number: float, digits: int) -> str:
+    """All digits before the point up to a million, which tell more than a power of ten."""
+    is_long = 10**digits <= abs(number) < 1e6
+    return f"{number:,.0f}" if is_long else f"{number:,.{digits}g}"

@@ -103,7 +103,9 @@ def _view(space: DesignSpace, store: Store, sweep: SweepRecord) -> DesignsView:
         mapped_for=tuple(Objective(str(x)) for x in table["mapped_for"].to_pylist()),
         parameters=tuple(_parameters(space, numbers)),
         objectives=tuple(
-            ObjectiveColumn(x, table.column(n + 3).to_numpy().astype(np.float64))
+            ObjectiveColumn(
+                x, table.column(n + 3).to_numpy().astype(np.float64), space.limits_of(x)
+            )
             for n, x in enumerate(space.objectives)
         ),
         on_front=np.isin(positions, np.array(sweep.state.front, np.int64)),

@@ -46,7 +46,11 @@ def view_of(
         mapped_for=tuple(x.mapped_for for x in feasible),
         parameters=tuple(_parameters(space, feasible)),
         objectives=tuple(
-            ObjectiveColumn(x, np.array([design.figure(x) for design in feasible], np.float64))
+            ObjectiveColumn(
+                x,
+                np.array([design.figure(x) for design in feasible], np.float64),
+                space.limits_of(x),
+            )
             for x in space.objectives
         ),
         on_front=np.array([(x.number, x.mapped_for) in best for x in feasible], np.bool_),

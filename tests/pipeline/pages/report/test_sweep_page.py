@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import altair as alt
@@ -9,10 +11,14 @@ import pytest
 
 import nestmap
 from nestmap import SweepResult
+from nestmap.model.design_space.expression import Expression
 from nestmap.model.design_space.objective import SweepObjective
+from nestmap.pipeline.analysis.sweep.objective_units import labelled
 from nestmap.pipeline.pages.report.sweep_page import sweep_body, sweep_document
 from nestmap.pipeline.render.charts import sweep as chart_module
 from nestmap.pipeline.render.charts import sweep_charts
+from nestmap.pipeline.sweep.record.recorded_summary import read_summary
+from nestmap.store import Store
 from tests.pipeline.cli.inputs import run
 from tests.pipeline.pages.report.dom import captioned, read
 from tests.pipeline.render.charts.read import rows_of
@@ -61,11 +67,69 @@ def test_charts_have_every_design(swept: SweepResult) -> None:
 )
 @pytest.mark.parametrize(("number", "each"), [(1, 1), (50, 1), (17, 3)])
 def test_charts_are_valid(number: int, each: int, objectives: tuple[SweepObjective, ...]) -> None:
-    charts = sweep_charts(designs(number, objectives, HOSTILE, each=each))
-    assert len(charts) == min(2, len(objectives))
+    view = designs(number, objectives, HOSTILE, each=each)
+    charts = sweep_charts(view)
+    pairs = list(combinations([labelled(x) for x in view.objectives], 2))
+    names = ["designs", *(f"designs-{n + 1}" for n in range(1, len(pairs)))][: len(pairs)]
+    assert [x.name for x in charts] == [*names, "parallel"]
+    for chart, (up, across) in zip(charts, pairs, strict=False):
+        assert chart.title == f"{up.label} over {across.label}"
     for chart in charts:
-        kind = alt.Chart if chart.name == "designs" else alt.LayerChart
-        kind.from_json(chart.spec)  # validates
+        alt.LayerChart.from_json(chart.spec)  # validates
+
+
+@pytest.mark.parametrize("number", [1, 30, 400])
+def test_designs_on_the_front_have_their_numbers_where_there_is_room(number: int) -> None:
+    view = designs(number, each=3)
+    front, _ = sweep_charts(view)
+    rows = rows_of(front, "numbers")
+    places: list[int] = view.front_places.tolist()
+    on_front = {view.numbers[n] for n in places}
+    shown = [int(x["design"]) for x in rows]
+    assert len(set(shown)) == len(shown) > 0
+    assert set(shown) <= on_front
+    if number == 1:
+        assert shown == [0]
+    points = {(x["design"], x["y"], x["x"]) for x in rows_of(front, "designs")}
+    assert {(x["design"], x["y"], x["x"]) for x in rows} <= points
+
+
+@pytest.mark.parametrize(
+    ("constraint", "limit"),
+    [
+        ("area < 2", ("area", 2.0)),
+        ("2 * 3 >= area", ("area", 6.0)),
+        ("memories.sram.size <= 8", ("memories.sram.size", 8.0)),
+        ("area + 1 < 2", None),
+        ("1 < area < 2", None),
+        ("area == area", None),
+    ],
+)
+def test_the_limit_of_a_constraint(constraint: str, limit: tuple[str, float] | None) -> None:
+    assert Expression(text=constraint).limit == limit
+
+
+@pytest.mark.parametrize("limits", [(), (2.5,), (2.5, 3.0)])
+def test_constraints_are_drawn_where_they_remove_designs(limits: tuple[float, ...]) -> None:
+    view = designs(20, (ENERGY, AREA))
+    energy, area = view.objectives
+    limited = replace(view, objectives=(energy, area._replace(limits=limits)))
+    front, _ = sweep_charts(limited)
+    drawn = rows_of(front, "limits")
+    assert [x["x"] for x in drawn] == list(limits)
+    assert ("strokeDash" in front.spec) is bool(limits)
+
+
+def test_a_sweep_knows_the_limits_of_its_objectives(tmp_path: Path) -> None:
+    goals = "objectives: [energy, area]\nconstraints: [area < 1000000]"
+    text = SPACE.replace("objectives: [energy, latency]", goals)
+    store = tmp_path / "sweeps.duckdb"
+    file = write_space(tmp_path, text)
+    found = nestmap.sweep(file, store=store, runs="none")
+    with Store.open_read_only(store) as opened:
+        views = found.view, read_summary(found.space.name, opened).view
+    for view in views:
+        assert [x.limits for x in view.objectives] == [(), (1e6,)]
 
 
 def test_charts_have_expressions_by_their_text() -> None:
