@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from itertools import product
@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import Field, model_validator
 
-from nestmap.model.base import Frozen
+from nestmap.model.base import Frozen, copy_with
+from nestmap.model.errors import InputError, suggestion
 from nestmap.model.units import Count, Size
 from nestmap.model.workload.access import AccessRoute, Position, VectorNest
 from nestmap.model.workload.layer import Layer
@@ -51,6 +52,13 @@ class LayerNode(Frozen, frozen=True):
     def sources(self) -> tuple[str, ...]:
         """The nodes whose outputs the layer reads."""
         return tuple(x.source for x in self.layer.inputs if x.source is not None)
+
+    def reading_only(self, names: Collection[str]) -> LayerNode:
+        """The same, but what other nodes than these make comes from outside."""
+        inputs = tuple(
+            x if x.source in names else copy_with(x, {"source": None}) for x in self.layer.inputs
+        )
+        return copy_with(self, {"layer": copy_with(self.layer, {"inputs": inputs})})
 
 
 class VectorNode(Frozen, frozen=True):
@@ -202,6 +210,25 @@ class Workload(Frozen, frozen=True):
     def macs(self) -> Count:
         """Multiply-accumulates of all layers."""
         return sum(layer.macs for layer in self.layers)
+
+    def only(self, *names: str) -> Workload:
+        """The layers of these names, in the order of the network; all else comes from outside.
+
+        >>> from nestmap.model.workload.builders import linear, network
+        >>> first = linear("first", (1, 64), 32)
+        >>> net = network("net", first, linear("second", (1, 32), 10, source=first))
+        >>> net.only("second").macs
+        320
+
+        Raises:
+            InputError: if the network has no such layer.
+        """
+        known = [layer.name for layer in self.layers]
+        for name in names:
+            if name not in known:
+                raise InputError(f"network {self.name}: layer", repr(name), suggestion(name, known))
+        found = (x for x in self.nodes if isinstance(x, LayerNode) and x.name in names)
+        return Workload(name=self.name, nodes=tuple(x.reading_only(names) for x in found))
 
     def graph(self) -> nx.DiGraph[str]:
         """The workload as a networkx graph of node names, an edge from producer to consumer."""

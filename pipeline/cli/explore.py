@@ -130,9 +130,10 @@ def run_explore(options: ExploreOptions) -> None:
     path = None if place is None else place.path
     files = ResultFiles(options.files)
     files.check((options.workload.name, options.accelerator, options.mapping, path))
+    whole = read_given_workload(options.workload)
     network = plan.prepare(
         read_network(
-            read_given_workload(options.workload),
+            whole.only(*options.layer) if options.layer else whole,
             options.accelerator,
             options.mapping,
             store=path,

@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Literal, final
 
 from nestmap.pipeline.cli.options.common import (
     DEFAULT_STORE,
+    INPUT,
     SEARCH,
     Accelerator,
     Mapping,
@@ -66,6 +67,15 @@ class ExploreOptions:
     workload: WorkloadOptions
     accelerator: Accelerator
     mapping: Mapping = None
+    layer: Annotated[
+        tuple[str, ...],
+        Option(
+            help="Explore only this layer of the network; its inputs come from the outermost "
+            "memory. May be given several times.",
+            metavar="NAME",
+            group=INPUT,
+        ),
+    ] = ()
     strict: Strict = False
     search: Annotated[SearchOptions, Group(SEARCH)]
     static_energy: StaticEnergy = False

@@ -35,6 +35,25 @@ def network(tmp_path: Path) -> str:
     return str(file)
 
 
+def test_a_layer_is_explored_by_itself(inputs: Inputs, tmp_path: Path) -> None:
+    """As in the network, whose other layers are not searched; a run of its own."""
+    file = tmp_path / "found.json"
+    command = (*inputs.explore, "--store", str(tmp_path / "runs.duckdb"), "--json", str(file))
+    assert run(*command).code == 0
+    whole = json.loads(file.read_text())["layers"]
+    for names in (["second"], ["second", "first"]):
+        options = [x for name in names for x in ("--layer", name)]
+        ended = run(*command, *options)
+        assert ended.code == 0, ended.err
+        found = json.loads(file.read_text())["layers"]
+        assert [x["name"] for x in found] == sorted(names)
+        costs = {x["name"]: x["energy"] for x in whole}
+        assert all(x["energy"] == costs[x["name"]] for x in found)
+    ended = run(*command, "--layer", "secund")
+    assert ended.code == 2
+    assert "layer: found 'secund'; expected second (one of first, second)" in ended.err
+
+
 @given(st.dictionaries(st.text(st.characters(categories=["L", "N", "P"]), min_size=1),
                        st.integers(1, 2**31 - 1)))  # fmt: skip
 def test_sizes_are_read_as_written(dims: dict[str, int]) -> None:
