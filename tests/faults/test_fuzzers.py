@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import random
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 
 import pytest
+from benchmarks.fuzz import harness
+from numba.core import event
 
 FEW = {"onnx": 20, "yaml": 20, "cores": 10, "http": 3}
 
@@ -50,3 +54,24 @@ def test_a_few_cases_of_each_are_answered_or_refused(ended: Ended, fuzzer: str) 
     assert code == 0, out
     assert f"{FEW[fuzzer]} cases of seed 0" in out
     assert "failures 0" in out
+
+
+def test_compiling_is_no_fault_of_a_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock is the test's: nothing depends on the machine."""
+    now = [0.0]
+    trigger: Callable[..., AbstractContextManager[None]] = vars(event)["trigger_event"]
+
+    def compiled(draw: random.Random) -> str:
+        with trigger("numba:compile", data={}):
+            now[0] += 50
+        now[0] += draw.choice([3.0])
+        return "explored"
+
+    def slow(draw: random.Random) -> str:
+        now[0] += draw.choice([11.0])
+        return "explored"
+
+    monkeypatch.setattr(harness, "_cpu_seconds", lambda: now[0])
+    monkeypatch.setattr(event, "timer", lambda: now[0])
+    measured = (harness.measured(case, harness.draw_of(0, 0)) for case in (compiled, slow))
+    assert [x.kind for x in measured] == ["explored", "SLOW"]
