@@ -31,7 +31,7 @@ _COLUMNS: Final = (
     number_column("Energy"),
     number_column("change"),
 )
-_OTHER_MAPPING: Final = (Change.SPATIAL,)
+_OTHER_MAPPING: Final = (Change.SPATIAL, Change.FILLED)
 _ALONE: Final = (Change.PORT, Change.HOPS, Change.CAPACITY, Change.CAPACITY_FILLED)
 _TOGETHER: Final = (Change.BINDING_PORTS,)
 _OF_ALL: Final = {
@@ -196,15 +196,15 @@ def what_if_lines(
 
 def notable(cme: CostModelEvaluation, binding: Binding, answers: Sequence[WhatIf]) -> list[WhatIf]:
     """The changes of the bottleneck and the relevant ones; the fastest first."""
-    shown = [x for x in answers if matters(cme, x) or _asks_for(binding, x)]
+    shown = [x for x in answers if _gains(cme, x, answers) or _asks_for(binding, x)]
     return sorted(shown, key=lambda x: (x.latency, x.energy))
 
 
 def unchanged(cme: CostModelEvaluation, binding: Binding, answers: Sequence[WhatIf]) -> str:
     """The ports and memories whose change has no significant effect."""
-    same = [x for x in answers if not matters(cme, x) and not _asks_for(binding, x)]
+    same = [x for x in answers if not _gains(cme, x, answers) and not _asks_for(binding, x)]
     ports = sum(x.change is Change.PORT for x in same)
-    helpful = {x.memory for x in answers if matters(cme, x)}
+    helpful = {x.memory for x in answers if _gains(cme, x, answers)}
     memories = [
         printable(x.memory)
         for x in same
@@ -250,10 +250,17 @@ def _change(before: float, after: float) -> str:
     return signed_share(after / before - 1)
 
 
-def matters(cme: CostModelEvaluation, answer: WhatIf) -> bool:
+def _gains(cme: CostModelEvaluation, answer: WhatIf, answers: Sequence[WhatIf]) -> bool:
+    """Whether a change matters: of a larger memory, beyond what reallocation does without it."""
+    filled = [x for x in answers if x.change is Change.FILLED]
+    is_refilled = answer.change is Change.CAPACITY_FILLED and len(filled) > 0
+    return matters(filled[0] if is_refilled else cme, answer)
+
+
+def matters(before: CostModelEvaluation | WhatIf, answer: WhatIf) -> bool:
     """Whether latency or energy differ enough to show in a percentage with one decimal."""
-    pairs = ((cme.latency, answer.latency), (cme.energy, answer.energy))
-    return any(abs(after - before) >= before * _SHOWN for before, after in pairs if after != before)
+    pairs = ((before.latency, answer.latency), (before.energy, answer.energy))
+    return any(abs(after - old) >= old * _SHOWN for old, after in pairs if after != old)
 
 
 def _asks_for(binding: Binding, answer: WhatIf) -> bool:

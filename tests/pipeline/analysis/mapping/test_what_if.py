@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,7 +26,7 @@ from nestmap.pipeline.explore.explanation import explain
 from nestmap.pipeline.explore.recorded_problem import recorded_problem
 from nestmap.pipeline.format.mappings import spatial_text
 from nestmap.pipeline.format.numbers import cycles
-from nestmap.pipeline.render.text.explanation_reasons import matters
+from nestmap.pipeline.render.text.explanation_reasons import advice, matters, notable
 from nestmap.search import loma
 from tests.costmodel.sample import problems
 from tests.in_memory import imc_cases
@@ -154,6 +155,27 @@ def test_what_a_percentage_shows() -> None:
         latency = cme.latency * (1 + change)
         answer = WhatIf(change=Change.PORT, latency=latency, energy=cme.energy, stall=0)
         assert matters(cme, answer) is shown
+
+
+@pytest.mark.parametrize(("larger", "gains"), [(0.8, False), (0.7999, False), (0.6, True)])
+def test_a_larger_memory_is_worth_what_it_adds_to_reallocation(larger: float, gains: bool) -> None:
+    """Reallocated memories save a fifth of the energy without being larger."""
+    spatial = problems()[0]
+    cme = evaluate(spatial, next(loma(spatial, 4, MappingType.UNEVEN)).row(0))
+    binding = explain(spatial, cme).binding
+    filled, capacity = (
+        WhatIf(change=change, memory=memory, latency=cme.latency, energy=energy, stall=0)
+        for change, memory, energy in (
+            (Change.FILLED, None, 0.8 * cme.energy),
+            (Change.CAPACITY_FILLED, "sram", larger * cme.energy),
+        )
+    )
+    answers = (filled, capacity)
+    assert (capacity in notable(cme, binding, answers)) is gains
+    assert filled in notable(cme, binding, answers)
+    told = advice(cme, answers)
+    assert "energy -20.0% with memories reallocated, none larger" in told
+    assert ("2x capacity of sram, reallocated" in told) is gains
 
 
 @few_examples
