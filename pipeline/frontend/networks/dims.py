@@ -55,9 +55,11 @@ class Dims:
     """The values of a network's open dimensions; those it does not have are unused.
 
     Of each of ``batch`` sequences, ``seq`` tokens are computed and attend to ``context`` tokens,
-    including the ones computed earlier. An image has ``size`` x ``size`` pixels.
+    including the ones computed earlier. An image has ``size`` x ``size`` pixels. ``where`` is the
+    network in messages.
     """
 
+    where: str
     batch: int
     size: int
     seq: int
@@ -102,6 +104,7 @@ def read_dims(where: str, known: tuple[Dim, ...], given: Mapping[str, int]) -> D
     values = {dim.name: given.get(dim.name, dim.default) for dim in known}
     seq = values.get("seq", 1)
     return Dims(
+        where=where,
         batch=values["batch"],
         size=values.get("size", 1),
         seq=seq,

@@ -27,7 +27,7 @@ def for_images(dims: tuple[Dim, ...], network: Callable[[ImageGraph, Dims], obje
     def make(asked: Dims) -> tuple[Node, ...]:
         graph = ImageGraph(asked.precision)
         network(graph, asked)
-        return graph.nodes()
+        return graph.nodes(asked.where)
 
     return Generator(dims, make)
 

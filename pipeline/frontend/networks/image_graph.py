@@ -218,12 +218,17 @@ class ImageGraph:
         mean = self.mean("pool", x)
         return self.linear("classes", self.reshaped("flat", mean, *mean.sizes[:2]), classes)
 
-    def nodes(self) -> tuple[Node, ...]:
-        """The nodes, as they are read from an ONNX file."""
+    def nodes(self, where: str) -> tuple[Node, ...]:
+        """The nodes, as they are read from an ONNX file.
+
+        Raises:
+            InputError: if a layer is too large; ``where`` is the network in its message.
+        """
         # onnx is slow to import; only networks that are made pay for it
         from nestmap.pipeline.frontend.onnx import parse_onnx  # noqa: PLC0415
 
-        return parse_onnx(self._model(), float_bits=self._precision.activation).nodes
+        bits = self._precision.activation
+        return parse_onnx(self._model(), float_bits=bits, where=where).nodes
 
     def _model(self) -> onnx.ModelProto:
         from onnx import TensorProto, helper  # noqa: PLC0415

@@ -83,6 +83,12 @@ def test_a_size_that_a_network_cannot_take_is_refused(name: str, size: int, mess
         generate_workload(name, {"size": size})
 
 
+def test_a_network_that_is_too_large_is_refused_by_its_name() -> None:
+    found = "network 'yolo-v8n': node 'backbone/conv0' .*: found .* multiply-accumulates"
+    with pytest.raises(InputError, match=found):
+        generate_workload("yolo-v8n", {"batch": 2**31 - 1})
+
+
 def test_a_network_by_name_is_explored() -> None:
     found = nestmap.explore("mobilenet-v3-small", "tpu_like", dims={"size": 32}, search="loma")
     assert found.energy > 0
