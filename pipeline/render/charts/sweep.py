@@ -56,7 +56,7 @@ _NAME_WIDTH: Final = 110
 """The pixels between two axes from which on their names stand in one row."""
 
 _NEAR: Final = 2.0
-"""How many times the largest value a limit may be to widen the axis."""
+"""How many times the largest value, or what part of the least, a limit may be to widen the axis."""
 
 _IS_CHOSEN: Final = f"length({CHOSEN}) == 0 || indexof({CHOSEN}, datum.design) >= 0"
 _IS_BEST: Final = f"datum.kind === '{FRONT}'"
@@ -130,9 +130,9 @@ def _cost_place(up: ObjectiveColumn, across: ObjectiveColumn) -> vega.Spec:
 
 
 def _near(column: ObjectiveColumn) -> Floats:
-    """The values of an axis, and the limits that are not far beyond."""
-    most = _NEAR * float(column.values.max())
-    return np.append(column.values, [x for x in column.limits if 0 < x <= most])
+    """The values of an axis, and the limits that are not far from them."""
+    least, most = float(column.values.min()) / _NEAR, float(column.values.max()) * _NEAR
+    return np.append(column.values, [x for x in column.limits if 0 < least <= x <= most])
 
 
 # --- the numbers of designs on the front, where there is room ---
@@ -394,7 +394,7 @@ def _looks(opacity: float) -> vega.Spec:
 
 def _axis(column: ObjectiveColumn, side: vega.Side) -> vega.Spec:
     label, unit = labelled(column)
-    return {**vega.cost_axis(column.values)(label, unit, side), "title": label}
+    return {**vega.cost_axis(_near(column))(label, unit, side), "title": label}
 
 
 def _summary(view: DesignsView, column: ObjectiveColumn, drawn: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -118,6 +119,24 @@ def test_constraints_are_drawn_where_they_remove_designs(limits: tuple[float, ..
     drawn = rows_of(front, "limits")
     assert [x["x"] for x in drawn] == list(limits)
     assert ("strokeDash" in front.spec) is bool(limits)
+
+
+@pytest.mark.parametrize(
+    ("limit", "widens"), [(0.001, False), (0.6, True), (9.0, True), (99.0, False)]
+)
+def test_a_limit_far_away_does_not_hide_the_designs(limit: float, widens: bool) -> None:
+    """Areas are from 1 to 5."""
+    view = designs(20, (ENERGY, AREA))
+    energy, area = view.objectives
+    assert (area.values.min(), area.values.max()) == (1, 5)
+
+    def domain(limits: tuple[float, ...]) -> object:
+        column = area._replace(limits=limits)
+        front, _ = sweep_charts(replace(view, objectives=(energy, column)))
+        layers = json.loads(front.spec)["layer"]
+        return layers[0]["encoding"]["x"]["scale"]["domain"]
+
+    assert (domain((limit,)) != domain(())) is widens
 
 
 def test_a_sweep_knows_the_limits_of_its_objectives(tmp_path: Path) -> None:
