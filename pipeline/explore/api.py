@@ -45,6 +45,7 @@ from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.render.notebook.network import front_html, network_html
 from nestmap.pipeline.stages.mapping.constraint_checks import check_constraints, with_suited_mapping
 from nestmap.pipeline.stages.mapping.observe import Observer
+from nestmap.pipeline.util.option import explain_options
 
 if TYPE_CHECKING:
     from nestmap.pipeline.frontend.given import GivenAccelerator, GivenMapping, GivenWorkload
@@ -135,6 +136,7 @@ def front_exploration_html(found: FrontExploration) -> str:
     )
 
 
+@explain_options(SearchOptions.__annotations__)
 def explore(  # noqa: PLR0913 (keywords of the single entry point)
     workload: GivenWorkload,
     accelerator: GivenAccelerator,

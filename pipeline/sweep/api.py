@@ -15,11 +15,13 @@ from nestmap.pipeline.sweep.record.question import SweepJob, SweepQuestion
 from nestmap.pipeline.sweep.result.result import SweepResult
 from nestmap.pipeline.sweep.run import Execution, SweepProgress, run_sweep
 from nestmap.pipeline.sweep.space.checked_space import GivenSpace, located_space
+from nestmap.pipeline.util.option import explain_options
 
 if TYPE_CHECKING:
     from nestmap.store import Store
 
 
+@explain_options(SweepSearchOptions.__annotations__)
 def sweep(  # noqa: PLR0913 (the single entry point; all but the space have defaults)
     space: GivenSpace,
     *,

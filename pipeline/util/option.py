@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import final
+from textwrap import fill, indent
+from typing import Final, TypeVar, final
+
+_F = TypeVar("_F", bound=Callable[..., object])
+
+_FLAG: Final = re.compile(r"--([a-z]+(?:-[a-z]+)*)")
 
 
 @final
@@ -35,3 +41,28 @@ class Group:
     """The section of the help in which a record of options stands."""
 
     name: str
+
+
+def explain_options(annotations: Mapping[str, object]) -> Callable[[_F], _F]:
+    """Adds what each option does to the docstring of a function that takes them as keywords.
+
+    ``annotations`` are those of the options: ``Annotated[type, Option(...)]`` by name. Where their
+    help names flags of the command line, the docstring names keywords.
+    """
+
+    def explained(function: _F) -> _F:
+        if function.__doc__ is not None:  # python -OO leaves it out
+            lines = "\n".join(_explanations(annotations))
+            function.__doc__ = f"{function.__doc__.rstrip()}\n\n    Options:\n{lines}\n    "
+        return function
+
+    return explained
+
+
+def _explanations(annotations: Mapping[str, object]) -> Iterator[str]:
+    for name, annotation in annotations.items():
+        found: tuple[object, ...] = getattr(annotation, "__metadata__", ())
+        for option in found:
+            if isinstance(option, Option):
+                text = _FLAG.sub(lambda flag: flag[1].replace("-", "_"), option.help)
+                yield indent(fill(f"{name}: {text}", 88, subsequent_indent=" " * 4), " " * 8)
