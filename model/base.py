@@ -5,13 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 from functools import cached_property
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from pydantic import BaseModel
 
 from nestmap.model.display import html
 
 M = TypeVar("M", bound="Frozen")
+
+_REPLACED: Final = frozenset(
+    name for name in dir(BaseModel) if hasattr(getattr(BaseModel, name, None), "__deprecated__")
+)
+"""What remains of Pydantic 1, such as ``dict`` and ``copy``, and only warns."""
 
 
 class Frozen(BaseModel, frozen=True, extra="forbid", strict=True):
@@ -22,6 +27,10 @@ class Frozen(BaseModel, frozen=True, extra="forbid", strict=True):
     """
 
     _repr_html_ = html
+
+    def __dir__(self) -> list[str]:
+        """The names to complete: without those that Pydantic has replaced."""
+        return [name for name in super().__dir__() if name not in _REPLACED]
 
     @cached_property
     def content_hash(self) -> str:

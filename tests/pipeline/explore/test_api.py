@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -35,6 +37,7 @@ from nestmap.model.evaluation import recording as recording_model
 from nestmap.model.workload import builders as build
 from nestmap.pipeline import MainStage, Stage, each
 from nestmap.pipeline.explore import api, explanation, recorded_problem, resume
+from nestmap.pipeline.explore.options import SearchOptions, SweepSearchOptions
 from nestmap.pipeline.frontend import torch
 from nestmap.pipeline.frontend.read import accelerator as read_accelerator
 from nestmap.pipeline.frontend.read import mapping as read_mapping
@@ -132,6 +135,28 @@ def value(exploration: Exploration, layer: int, objective: Objective) -> float:
         Objective.LATENCY: cme.latency,
         Objective.EDP: cme.energy * cme.latency,
     }[objective]
+
+
+@pytest.mark.parametrize(
+    ("function", "options"),
+    [(nestmap.explore, SearchOptions), (nestmap.sweep, SweepSearchOptions)],
+)
+def test_help_explains_every_option(function: Callable[..., object], options: type) -> None:
+    text = inspect.getdoc(function) or ""
+    _, _, listed = text.partition("Options:\n")
+    names = [line.split(":")[0].strip() for line in listed.splitlines() if line[4:5].strip()]
+    assert names == list(options.__annotations__)
+    words = " ".join(listed.split())
+    assert "lpf_limit: " in words
+    assert "PERCENT lower than the mapping found" in words
+    assert "--" not in words
+
+
+def test_completion_offers_nothing_that_is_deprecated() -> None:
+    found = nestmap.explore(matmul(k=4, c=4, b=4), machine(memory("top", served="D1")))
+    offered = dir(found)
+    assert {"energy", "latency", "gap", "bound", "layers", "model_dump"} <= set(offered)
+    assert not {"dict", "json", "copy", "parse_obj", "from_orm", "schema"} & set(offered)
 
 
 def test_a_finer_search_finds_no_worse() -> None:
