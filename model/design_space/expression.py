@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
 from math import ceil, floor
 from sys import float_info
@@ -83,18 +84,22 @@ class Expression(Frozen, frozen=True):
 
     @cached_property
     def limit(self) -> tuple[str, float] | None:
-        """The name and the number that a single comparison compares; ``None`` for all else.
+        """The name and the number that ``<``, ``<=``, ``>`` or ``>=`` compares; else ``None``.
 
         >>> Expression(text="20 >= area").limit
         ('area', 20.0)
         """
         tree = self._tree
-        if not isinstance(tree, ast.Compare) or len(tree.comparators) > 1:
+        if not (
+            isinstance(tree, ast.Compare) and len(tree.ops) == 1 and type(tree.ops[0]) in _ORDER
+        ):
             return None
-        for name, number in ((tree.left, tree.comparators[0]), (tree.comparators[0], tree.left)):
+        sides = (tree.left, tree.comparators[0])
+        for name, other in (sides, sides[::-1]):
             text = dotted_name(name)
-            if text is not None and not any(True for _ in names_in(number)):
-                return text, Expression(text=ast.unparse(number)).number({})
+            if text is not None and not any(names_in(other)):
+                with suppress(ExpressionError):  # a text, or no value
+                    return text, float(_number(node_value(other, Known({}, LARGEST))))
         return None
 
     def value(self, names: Mapping[str, Value]) -> Value:

@@ -104,6 +104,11 @@ def test_designs_on_the_front_have_their_numbers_where_there_is_room(number: int
         ("area + 1 < 2", None),
         ("1 < area < 2", None),
         ("area == area", None),
+        ("area < lanes", None),
+        ("area != 3", None),
+        ("words == 'few'", None),
+        ("has_outlet == True", None),
+        ("area < 1 / 0", None),
     ],
 )
 def test_the_limit_of_a_constraint(constraint: str, limit: tuple[str, float] | None) -> None:
@@ -140,7 +145,8 @@ def test_a_limit_far_away_does_not_hide_the_designs(limit: float, widens: bool) 
 
 
 def test_a_sweep_knows_the_limits_of_its_objectives(tmp_path: Path) -> None:
-    goals = "objectives: [energy, area]\nconstraints: [area < 1000000]"
+    conditions = "[area < 1000000, has_outlet == (1 > 0)]"
+    goals = f"objectives: [energy, area]\nconstraints: {conditions}"
     text = SPACE.replace("objectives: [energy, latency]", goals)
     store = tmp_path / "sweeps.duckdb"
     file = write_space(tmp_path, text)
