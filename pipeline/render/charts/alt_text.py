@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final
 
-import numpy as np
-
 from nestmap.model import NetworkEvaluation
 from nestmap.pipeline.analysis.network.roofline import Ceiling, Point
 from nestmap.pipeline.analysis.network.run_comparison import NamedRun
@@ -76,13 +74,13 @@ def ceiling_text(ceiling: Ceiling) -> str:
 def mappings_text(clouds: Sequence[Cloud], front: int, shown: int) -> str:
     """The number of mappings and of points that represent them, and their ranges."""
     total = sum(len(cloud.energy) for cloud in clouds)
-    energy = np.concatenate([cloud.energy for cloud in clouds])
-    latency = np.concatenate([cloud.latency for cloud in clouds])
+    energies = [float(x) for cloud in clouds for x in (cloud.energy.min(), cloud.energy.max())]
+    latencies = [float(x) for cloud in clouds for x in (cloud.latency.min(), cloud.latency.max())]
     text = (
         f"{count(total)} recorded {_plural('mapping', total)} with {len(clouds)} spatial "
         f"{_plural('mapping', len(clouds))}, {count(front)} of them on the Pareto front. "
-        f"Energy {energy_text(float(energy.min()))} to {energy_text(float(energy.max()))}, "
-        f"latency {cycles(float(latency.min()))} to {cycles_text(float(latency.max()))}."
+        f"Energy {energy_text(min(energies))} to {energy_text(max(energies))}, "
+        f"latency {cycles(min(latencies))} to {cycles_text(max(latencies))}."
     )
     if shown < total:
         text += f" {count(shown)} points stand for all of them; the front is complete."

@@ -186,11 +186,13 @@ def _numbers(view: DesignsView, up: ObjectiveColumn, across: ObjectiveColumn) ->
     """The labels that do not touch: first those in a narrow chart, then more in a wide one."""
     x, y = _unit_places(across), _unit_places(up)
     front: list[int] = view.front_places.tolist()
-    first = {view.numbers[n]: n for n in reversed(front)}  # of a design several times, one
+    first: dict[int, int] = {}
+    for place in front:  # a design is there once for each objective it is mapped for
+        first.setdefault(view.numbers[place], place)
     labels = [_Label(n, number, float(x[n]), float(y[n])) for number, n in first.items()]
     shown: list[_Label] = []
     for width in _WIDTHS:
-        for label in reversed(labels):
+        for label in labels:
             if label in shown or any(label.touches(x, width) for x in shown):
                 continue
             shown.append(label)
