@@ -72,7 +72,7 @@ class SweepBar:
     def __init__(self, console: Console | None = None) -> None:
         self._line = ProgressLine(console, "checking")
         self._clock = WorkClock()
-        self._designs = self._done = self._timed = self._recalled = 0
+        self._designs = self._explored = self._recalled = self._timed = 0
 
     def __enter__(self) -> SweepBar:
         self._line.start()
@@ -86,8 +86,7 @@ class SweepBar:
     ) -> None:
         self._line.stop()
         if error is None:
-            fresh = self._done - self._recalled
-            text = f"Explored {count(fresh)} designs in {self._clock.elapsed:.1f} s"
+            text = f"Explored {count(self._explored)} designs in {self._clock.elapsed:.1f} s"
             if self._clock.compiling:
                 text += f", after compiling for {self._clock.compiling:.1f} s"
             known = f" {count(self._recalled)} were in the store." if self._recalled else ""
@@ -104,6 +103,7 @@ class SweepBar:
 
     def explored(self, points: DesignPoints, front: int) -> None:
         """A design is explored; this many points are on the front now."""
+        self._explored += 1
         if self._clock.is_compiling:  # within the first design, which says nothing about the rate
             self._clock.end_compiling()
             self._line.update(description="exploring")
@@ -119,8 +119,11 @@ class SweepBar:
             self._clock.skip()
         self._show(front)
 
+    @property
+    def _done(self) -> int:
+        return self._explored + self._recalled
+
     def _show(self, front: int) -> None:
-        self._done += 1
         parts = [f"{count(self._done)} of {count(self._designs)} designs", self._rate()]
         text = ", ".join(filter(None, [*parts, f"front {count(front)}", self._left()]))
         self._line.update(text, completed=self._done)
