@@ -28,6 +28,7 @@ from nestmap.model import (
     MOVEMENTS,
     Accelerator,
     CostModelEvaluation,
+    Dataflow,
     EvaluationBatch,
     HopStall,
     LevelEvaluation,
@@ -41,6 +42,7 @@ from nestmap.model import (
     TemporalMapping,
 )
 from nestmap.model.arrays import Ints
+from nestmap.model.mapping.dataflow import held_dimensions, least_unrollings
 
 N = TypeVar("N")
 
@@ -130,7 +132,29 @@ def _evaluation(
         hop_energy=float(hop_energy(problem, work)),
         hop_stalls=_hop_stalls(spatial, problem, work, totals),
         padding=spatial.layer.padding,
+        dataflows=tuple(x for x in Dataflow if _has_dataflow(spatial, temporal, work, x)),
     )
+
+
+def _has_dataflow(
+    spatial: SpatialProblem, temporal: TemporalMapping, work: Work, dataflow: Dataflow
+) -> bool:
+    """Whether all loops stay that have to, and some in a memory of which the array has several."""
+    layer, unrolled = spatial.layer, spatial.spatial_mapping
+    held, is_chosen = held_dimensions(dataflow, layer, spatial.problem.links), False
+    for x, operand in enumerate(layer.operands):
+        dimensions = held.get(operand.name, ())
+        places = [
+            n
+            for n, loop in enumerate(temporal.order)
+            if loop.dimension in dimensions and loop.size > 1
+        ]
+        if places and places[-1] >= work.stationary_cut[x, 1]:
+            return False
+        innermost = spatial.problem.levels(operand.name)[0]
+        is_chosen |= bool(places) and spatial.accelerator.instances_of(innermost) > 1
+    least = least_unrollings(dataflow, layer)
+    return is_chosen and all(unrolled.factor_of(d) >= n for d, n in least.items())
 
 
 def _levels(

@@ -12,6 +12,7 @@ from nestmap.model.dims import LayerOperand, Movement, PaddedLoop
 from nestmap.model.display import costs_text
 from nestmap.model.hardware.components import PartArea, PartEnergy, StaticEnergy
 from nestmap.model.mapping.constraints import OperandLink
+from nestmap.model.mapping.dataflow import Dataflow
 from nestmap.model.mapping.spatial import SpatialMapping
 from nestmap.model.mapping.temporal import TemporalMapping
 from nestmap.model.units import Area, Count, Cycles, CyclesShare, NanoSeconds, PicoJoules
@@ -138,6 +139,11 @@ class CostModelEvaluation(Frozen, frozen=True):
     """If the array limits hops: where units hand on words, output first."""
     padding: tuple[PaddedLoop, ...] = ()
     """The loops that iterate more often than the network needs; all costs include this work."""
+    dataflows: tuple[Dataflow, ...] = ()
+    """Those that the mapping has in memories of which the array has several.
+
+    Source: docs/cost-model.md#dataflows.
+    """
 
     def __repr__(self) -> str:
         costs = costs_text(self.latency, self.energy)

@@ -20,6 +20,7 @@ from nestmap.store.connection.connect import connect_read_only
 from nestmap.store.connection.database import open_with_retry
 from nestmap.store.connection.errors import wrap_errors
 from nestmap.store.read.relation import Relation
+from nestmap.store.read.sweep_lookup import create_sweep_views
 from nestmap.store.schema.migrate import check_schema, check_tables
 
 MEMORY: Final = 512
@@ -84,6 +85,7 @@ class Question:
             check_schema(connection, str(path))
             check_tables(connection, str(path))
             try:
+                create_sweep_views(connection, self.sql)
                 with self._running(connection):
                     reader = _reader(_answering(connection, self.sql))
                     with closing(reader):

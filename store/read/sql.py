@@ -13,6 +13,7 @@ import pyarrow as pa
 from nestmap.model.errors import StoreError
 from nestmap.store.connection.interrupts import run_interruptibly
 from nestmap.store.read.relation import Relation
+from nestmap.store.read.sweep_lookup import create_sweep_views
 
 Value = str | int | float | bool | datetime | UUID | None
 """The type of query parameters."""
@@ -44,6 +45,7 @@ def query(
     try:
         if not connection.extract_statements(sql):
             raise StoreError(f"query: found no statement in {sql!r}; expected SQL")
+        create_sweep_views(connection, sql)
         return Relation(run_interruptibly(connection, answer))
     except duckdb.PermissionException as error:
         raise StoreError(f"query: {error}; {_OTHER_FILES}") from None

@@ -1,4 +1,4 @@
-"""Lookup of a sweep by ``last``, its name, or the beginning of its key."""
+"""Lookup of a sweep by ``last``, its name, or the beginning of its key; a view of each by name."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import duckdb
 
 from nestmap.model.errors import StoreError
 from nestmap.model.run_label import LAST_RUN
+from nestmap.store.connection.quote import quote_literal, quote_name
 
 _SHOWN: Final = 5
 _SWEEPS: Final = """
@@ -35,3 +36,45 @@ def find_sweep_key(connection: duckdb.DuckDBPyConnection, text: str) -> str:
 
 def _found(connection: duckdb.DuckDBPyConnection, beginning: str) -> list[tuple[str, str]]:
     return connection.execute(_SWEEPS, {"beginning": beginning}).fetchall()
+
+
+_VIEWED: Final = """
+WITH asked AS (SELECT DISTINCT ON (name) hash, name, objectives FROM sweeps ORDER BY started DESC)
+SELECT asked.name, asked.hash, asked.objectives, json_group_structure(design.parameters)
+FROM asked JOIN sweep_designs AS design ON design.sweep = asked.hash
+GROUP BY ALL
+"""
+_VIEW: Final = """
+CREATE OR REPLACE TEMP VIEW {name} AS
+SELECT
+  design.number AS design, unnest(from_json(design.parameters, {structure})), design.mapped_for,
+  design.energy, design.latency, design.edp, design.area, {expressions}
+  list_contains(asked.front, design.position) AS on_front, design.reason
+FROM sweep_designs AS design JOIN sweeps AS asked ON asked.hash = design.sweep
+WHERE design.sweep = {key}
+"""
+_FIGURES: Final = frozenset(("energy", "latency", "edp", "area"))
+
+
+def create_sweep_views(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
+    """Makes a view ``sweep_NAME`` of each sweep that an SQL query may name, for its connection.
+
+    It has a row for each design and what it is mapped for, the parameters of the space and the
+    objectives that are expressions as columns; a parameter whose values differ in type is a text.
+    A macro cannot have columns that depend on rows.
+    """
+    if "sweep_" not in sql.lower():
+        return
+    for name, key, objectives, structure in connection.execute(_VIEWED).fetchall():
+        expressions = (
+            f"design.objective_values[{n}] AS {quote_name(objective)},"
+            for n, objective in enumerate(objectives, start=1)
+            if objective not in _FIGURES
+        )
+        view = _VIEW.format(
+            name=quote_name(f"sweep_{name}"),
+            structure=quote_literal(structure.replace('"JSON"', '"VARCHAR"')),
+            expressions=" ".join(expressions),
+            key=quote_literal(key),
+        )
+        connection.execute(view)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from time import process_time
 from types import TracebackType
 from typing import NamedTuple, final
 from uuid import UUID
@@ -184,11 +185,16 @@ class ReportedResults:
     def __init__(self) -> None:
         self._keys: dict[_Mappings, str] = {}
         self._reported: dict[str, CostModelEvaluation] = {}
+        self._seconds: dict[str, float] = {}
 
     def add(self, key: str, cme: CostModelEvaluation) -> None:
         """Keeps what the run reports of a mapping."""
         self._keys[_mappings(cme)] = key
         self._reported.setdefault(key, cme)
+
+    def add_time(self, layer: str, cpu_seconds: float) -> None:
+        """Adds to the processor time that the run has spent on a layer."""
+        self._seconds[layer] = self._seconds.get(layer, 0.0) + cpu_seconds
 
     def write(
         self, connection: duckdb.DuckDBPyConnection, run: UUID, results: NetworkEvaluation
@@ -197,7 +203,10 @@ class ReportedResults:
         keys = self._keys_of(results.layers)
         named = {keys[x.cme.layer]: x.cme for x in reversed(results.layers)}
         write_cmes(connection, self._reported | named)
-        rows = [result_row(str(run), i, x, keys[x.cme.layer]) for i, x in enumerate(results.layers)]
+        rows = [
+            result_row(str(run), i, x, keys[x.cme.layer], self._seconds.get(x.cme.layer))
+            for i, x in enumerate(results.layers)
+        ]
         insert(connection, "results", rows)
         vector = [vector_row(str(run), i, entry) for i, entry in enumerate(results.vector)]
         insert(connection, "vector_results", vector)
@@ -402,6 +411,13 @@ class Run:
     def report_cme(self, key: str, cme: CostModelEvaluation) -> None:
         """Takes in what the run reports of a mapping; under the key it will be found again."""
         self._results.add(key, cme)
+
+    @contextmanager
+    def timing(self, layer: str) -> Generator[None]:
+        """Counts the processor time of the block as time that the run spends on a layer."""
+        start = process_time()
+        yield
+        self._results.add_time(layer, process_time() - start)
 
     def finish(self, results: NetworkEvaluation) -> None:
         """Writes what is pending and the results, and ends the run as ``done``.

@@ -72,6 +72,7 @@ def _cme_row(key: str, cme: CostModelEvaluation) -> Row:
         "area": cme.area,
         "static_energy": cme.static_energy,
         "clock_period": cme.clock_period,
+        "dataflows": [x.value for x in cme.dataflows],
         "json": copy_with(cme, {"layer": ""}).model_dump_json(),  # the same for all layers
     }
 

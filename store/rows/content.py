@@ -233,7 +233,9 @@ def loop_structs(loops: Sequence[Loop]) -> list[Row]:
     return [{"dimension": loop.dimension, "size": loop.size} for loop in loops]
 
 
-def result_row(run: str, position: int, result: LayerResult, cme: str) -> Row:
+def result_row(
+    run: str, position: int, result: LayerResult, cme: str, cpu_seconds: float | None
+) -> Row:
     """A row of ``results``; ``cme`` is the key of the evaluation."""
     statistics = result.statistics
     return {
@@ -249,6 +251,7 @@ def result_row(run: str, position: int, result: LayerResult, cme: str) -> Row:
         "gap": result.gap,
         **bound_columns(statistics),
         "front_gap": statistics.front_gap,
+        "cpu_seconds": cpu_seconds,
     }
 
 

@@ -363,7 +363,8 @@ CREATE TABLE cmes (
   area DOUBLE NOT NULL,
   json JSON NOT NULL,
   static_energy DOUBLE DEFAULT 0.0,
-  clock_period DOUBLE
+  clock_period DOUBLE,
+  dataflows VARCHAR[] NOT NULL
 );
 COMMENT ON TABLE cmes IS 'Cost model evaluations in full, of every mapping that a run reported';
 COMMENT ON COLUMN cmes.hash IS 'Content hash of layer, accelerator, mappings and cost model (32 hex digits)';
@@ -388,6 +389,7 @@ COMMENT ON COLUMN cmes.area IS 'Area of the accelerator, in the unit of the desc
 COMMENT ON COLUMN cmes.json IS 'The whole model.CostModelEvaluation without the name of its layer';
 COMMENT ON COLUMN cmes.static_energy IS 'What leaks while the layer runs (pJ); 0: not counted';
 COMMENT ON COLUMN cmes.clock_period IS 'Clock period (ns); NULL: not known';
+COMMENT ON COLUMN cmes.dataflows IS 'Dataflows that the mapping has in memories of which the array has several: weight_stationary, ...';
 
 CREATE TABLE breakdowns (
   cme VARCHAR NOT NULL,
@@ -468,6 +470,7 @@ CREATE TABLE results (
   cut BIGINT DEFAULT 0,
   labels BIGINT DEFAULT 0,
   front_gap DOUBLE,
+  cpu_seconds DOUBLE,
   PRIMARY KEY (run, position)
 );
 COMMENT ON TABLE results IS 'The mapping chosen for each layer of a finished run';
@@ -488,6 +491,7 @@ COMMENT ON COLUMN results.unproven IS 'Number of its searches that a limit ended
 COMMENT ON COLUMN results.cut IS 'Number of its searches that a limit of time ended';
 COMMENT ON COLUMN results.labels IS 'Number of partial mappings that its exact searches followed';
 COMMENT ON COLUMN results.front_gap IS 'Of a run that looks for fronts: every mapping of the layer has a point on the front whose energy and latency are at most this share above its own; NULL: not known';
+COMMENT ON COLUMN results.cpu_seconds IS 'Processor time that the run spent on the layer, all threads (s); NULL: it repeats an earlier one, or the run looks for fronts';
 
 CREATE TABLE memory_costs (
   hash VARCHAR PRIMARY KEY,
@@ -1018,6 +1022,9 @@ CREATE MACRO objective_of(objective, energy, latency) AS
 CASE objective::VARCHAR WHEN 'energy' THEN energy WHEN 'latency' THEN latency ELSE energy * latency END;
 COMMENT ON MACRO objective_of IS 'What a run with this objective makes small (pJ, cycles or pJ x cycles)';
 
+CREATE MACRO ended_by(unproven, cut) AS CASE WHEN cut > 0 THEN 'time' WHEN unproven > 0 THEN 'work' END;
+COMMENT ON MACRO ended_by IS 'The limit that ended a search, given its counts in searches or results: work or time; NULL: none';
+
 CREATE MACRO energy_by_memory(run) AS TABLE
 WITH spent AS (
   SELECT
@@ -1543,7 +1550,10 @@ SELECT
   spatial.text AS spatial_mapping,
   temporal.text AS temporal_mapping,
   temporal.ordering,
+  cme.dataflows,
   result.evaluations,
+  ended_by(result.unproven, result.cut) AS ended_by,
+  result.cpu_seconds,
   result.cme
 FROM results AS result
 JOIN runs AS explored ON explored.id = result.run
@@ -1564,6 +1574,9 @@ COMMENT ON COLUMN best.utilization IS 'Ideal cycles / latency';
 COMMENT ON COLUMN best.spatial_mapping IS 'The spatial mapping on one line';
 COMMENT ON COLUMN best.ordering IS 'Temporal loops, innermost first';
 COMMENT ON COLUMN best.evaluations IS 'Mappings evaluated to find this one';
+COMMENT ON COLUMN best.dataflows IS 'Dataflows that the mapping has in memories of which the array has several: weight_stationary, ...';
+COMMENT ON COLUMN best.ended_by IS 'The limit that ended the search before the optimum was proven: work or time; NULL: none, or the layer repeats an earlier one';
+COMMENT ON COLUMN best.cpu_seconds IS 'Processor time that the run spent on the layer, all threads (s); NULL: it repeats an earlier one, or the run looks for fronts';
 COMMENT ON COLUMN best.cme IS 'cmes.hash: the whole evaluation';
 COMMENT ON COLUMN best.bound IS 'No mapping of the space searched has a lower objective of the run; NULL: not known';
 COMMENT ON COLUMN best.gap IS 'Share by which the optimum may be below this result; 0: it is optimal; NULL: not known';
@@ -1780,8 +1793,9 @@ SELECT
   result.layer, cme.operator, cme.macs, cme.energy, cme.latency2 AS latency,
   cme.latency2 * cme.clock_period * 1e-9 AS seconds,
   cme.energy * cme.latency2 AS edp, cme.utilization, result.bound, result.gap,
-  spatial.text AS spatial_mapping, temporal.text AS temporal_mapping, result.repeats,
-  result.evaluations
+  spatial.text AS spatial_mapping, temporal.text AS temporal_mapping, cme.dataflows,
+  result.repeats, result.evaluations, ended_by(result.unproven, result.cut) AS ended_by,
+  result.cpu_seconds
 FROM results AS result
 JOIN cmes AS cme ON cme.hash = result.cme
 JOIN spatial_mappings AS spatial ON spatial.hash = cme.spatial_mapping

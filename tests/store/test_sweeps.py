@@ -15,9 +15,11 @@ from nestmap.model import Objective, StoreError
 from nestmap.model.base import copy_with
 from nestmap.model.design_space.result import DesignResult, NetworkFigures
 from nestmap.store import DesignRow, Parameter, RecordedSweep, Store, SweepState
+from nestmap.store.connection.quote import quote_name
 from nestmap.store.maintenance.check import check_store
 from nestmap.store.maintenance.merge import merge_stores
 from nestmap.store.maintenance.prune import PruneSelection, prune
+from nestmap.store.read.question import QueryLimits, Question
 from tests.store.builders import NASTY
 from tests.store.filled import content, sql
 from tests.store.sweeps import INFO, KEY, add_design, design, infeasible
@@ -74,6 +76,20 @@ def test_others_are_told(path: Path, text: str) -> None:
         store.find_sweep(text)
     with Store.open(None) as store, pytest.raises(StoreError, match="expected nestmap sweep to"):
         store.find_sweep("last")
+
+
+def test_parameters_are_columns_of_a_view(path: Path) -> None:
+    """Whatever their names are; the objectives that are expressions are columns, too."""
+    asked = f"SELECT design, rows, {quote_name(NASTY)}, kind, energy, on_front FROM sweep_arrays"
+    with Store.open_read_only(path) as store:
+        found = store.query(f"{asked} WHERE rows >= 4 ORDER BY energy").rows()
+    assert [tuple(row.values()) for row in found] == [
+        (4, 4, True, "a\"b'c", 10.0, True),
+        (7, 7, False, "a\"b'c", 18.0, False),
+        (10**30, 1e30, True, "0.25", None, False),
+    ]
+    answer = Question(f"{asked} ORDER BY rows", QueryLimits()).ask(path)
+    assert [row["design"] for row in answer.relation.rows()] == [0, 4, 7, 10**30]
 
 
 @settings(max_examples=some_of(40), deadline=None)

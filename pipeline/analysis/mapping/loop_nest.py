@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 
-from nestmap.model import CostModelEvaluation, Dataflow, LevelEvaluation, SpatialProblem
-from nestmap.model.mapping.dataflow import held_dimensions, least_unrollings
+from nestmap.model import CostModelEvaluation, LevelEvaluation, SpatialProblem
 from nestmap.pipeline.analysis.mapping.explanation import LoopNest, ParallelLoops, Tile
 from nestmap.pipeline.analysis.mapping.records import Evaluated
 from nestmap.pipeline.analysis.mapping.traffic import stays
@@ -24,27 +22,8 @@ def loop_nest(spatial: SpatialProblem, cme: CostModelEvaluation, records: Evalua
         order=cme.temporal_mapping.order,
         parallel=_parallel(spatial),
         tiles=tiles,
-        dataflows=tuple(x for x in Dataflow if _has(spatial, cme, tiles, x)),
+        dataflows=cme.dataflows,
     )
-
-
-def _has(
-    spatial: SpatialProblem, cme: CostModelEvaluation, tiles: Sequence[Tile], dataflow: Dataflow
-) -> bool:
-    """Whether all loops stay that have to, and some in a memory of which the array has several."""
-    layer, unrolled = spatial.layer, spatial.spatial_mapping
-    held = held_dimensions(dataflow, layer, spatial.problem.links)
-    least = least_unrollings(dataflow, layer)
-    order, is_chosen = cme.temporal_mapping.order, False
-    for tile in tiles:
-        dimensions = held.get(tile.operand, ())
-        if tile.level:
-            continue
-        places = [n for n, x in enumerate(order) if x.dimension in dimensions and x.size > 1]
-        if places and places[-1] >= tile.stays:
-            return False
-        is_chosen |= bool(places) and tile.instances > 1
-    return is_chosen and all(unrolled.factor_of(d) >= n for d, n in least.items())
 
 
 def _parallel(spatial: SpatialProblem) -> tuple[ParallelLoops, ...]:

@@ -146,7 +146,7 @@ def write_rows(name: str, made: Rows) -> None:
             write_sweep_rows(name, number, designs)
     SCHEMA.execute(
         f"INSERT INTO {name}.cmes SELECT 'h', 'Conv', 1, 's', 't', 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,"
-        "1, 1, 1, ?, 0, NULL",
+        "1, 1, 1, ?, 0, NULL, []",
         [json.dumps({"layer": made.layer})],
     )
 

@@ -115,7 +115,23 @@ def test_per_layer_is_the_best_of_each_layer(explored: Explored) -> None:
         assert row["temporal_mapping"] == " ".join(
             f"[{x.dimension} {x.size}]" for x in cme.temporal_mapping.order
         )
+        assert row["dataflows"] == [x.value for x in cme.dataflows]
     assert found[2]["repeats"] == "first"
+
+
+def test_the_best_mappings_say_what_they_took_and_what_ended_their_search() -> None:
+    """With the least of effort; the layer that repeats another takes none."""
+    with Store.open(None) as store:
+        plan = SearchPlan.of(SearchOptions(time_limit=1e-9))
+        run = explore_network(REPEATED, plan, store=store).run
+        rows = store.ask("per_layer", {Parameter.RUN: run}).rows()
+        assert [row["ended_by"] for row in rows] == ["time", "time", None]
+        assert [row["cpu_seconds"] is None for row in rows] == [False, False, True]
+        whole = store.query("SELECT cpu_seconds FROM runs").rows()[0]["cpu_seconds"]
+        spent = [row["cpu_seconds"] for row in rows[:2]]
+        assert 0 < sum(cast("list[float]", spent)) <= cast("float", whole)
+        (limits,) = store.query("SELECT ended_by(3, 0), ended_by(0, 0)").rows()
+        assert list(limits.values()) == ["work", None]
 
 
 def test_energy_by_memory_adds_up_all_layers(explored: Explored) -> None:
