@@ -63,13 +63,25 @@ class PinnedLevels(Frozen, frozen=True):
         return self
 
 
+class FieldPlaces(Frozen, frozen=True):
+    """File and line of each field that a file states; no content, so that all are equal."""
+
+    known: tuple[tuple[str, str], ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FieldPlaces)
+
+    def __hash__(self) -> int:
+        return 0
+
+
 class LayerConstraints(Frozen, frozen=True):
     """The constraints of the layers that match ``target``: a layer name, operator, or ``default``.
 
     ``temporal_ordering`` pins the innermost loops, ``outer_ordering`` the outermost ones; both
     start with the inner loop, and loops that neither names lie between them in any order.
     ``memory_levels`` requires a complete ordering, whose items it counts. ``dataflow`` limits both
-    the unrollings that are searched and the loops that memories hold.
+    the unrollings that are searched and the loops that memories hold. ``places`` are for errors.
     """
 
     target: str = "default"
@@ -80,6 +92,16 @@ class LayerConstraints(Frozen, frozen=True):
     outer_ordering: tuple[OrderedLoop, ...] = ()
     memory_levels: tuple[PinnedLevels, ...] = ()
     dataflow: Dataflow | None = None
+    places: FieldPlaces = Field(default=FieldPlaces(), exclude=True, repr=False)
+
+    def place(self, field: str, otherwise: str = "") -> str:
+        """The file and line of a field; ``otherwise`` if they are not known."""
+        return dict(self.places.known).get(field, otherwise)
+
+    def place_for(self, field: str, layer: str) -> str:
+        """How errors name a field that does not suit a layer."""
+        place = self.place(field)
+        return f"{place}: {field} for layer {layer}" if place else f"{field} for layer {layer}"
 
     @model_validator(mode="after")
     def _check_unique_operands(self) -> LayerConstraints:

@@ -178,7 +178,9 @@ def _too_many(spatial: SpatialProblem, item: _Item, loops: int, note: str = "") 
 
 
 def _fault(spatial: SpatialProblem, found: str, expected: str) -> InputError:
-    return InputError(f"temporal_ordering for layer {spatial.layer.name}", found, expected)
+    constraints = spatial.problem.constraints
+    where = constraints.place_for("temporal_ordering", spatial.layer.name)
+    return InputError(where, found, expected)
 
 
 def _merge_counts(levels: PinnedLevels, needed: Sequence[bool]) -> PinnedLevels:

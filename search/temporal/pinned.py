@@ -60,7 +60,7 @@ def pinned_mapping(spatial: SpatialProblem) -> TemporalMapping | None:
     if order is None:
         left = ", ".join(f"{d} {n}" for d, n in temporal_sizes(spatial).items())
         expected = f"loops with sizes that run through all that is left in time: {left}"
-        where = f"temporal_ordering for layer {spatial.layer.name}"
+        where = constraints.place_for("temporal_ordering", spatial.layer.name)
         raise InputError(where, "memory_levels for an ordering that leaves loops open", expected)
     given = {levels.operand: levels for levels in constraints.memory_levels}
     names = [operand.name for operand in spatial.layer.operands]
@@ -97,4 +97,5 @@ def _cuts(spatial: SpatialProblem, operand: LayerOperand, levels: PinnedLevels, 
 
 
 def _fault(spatial: SpatialProblem, found: str, expected: str) -> InputError:
-    return InputError(f"memory_levels for layer {spatial.layer.name}", found, expected)
+    where = spatial.problem.constraints.place_for("memory_levels", spatial.layer.name)
+    return InputError(where, found, expected)

@@ -74,4 +74,6 @@ def _cost(values: tuple[object, ...] | list[object]) -> MemoryCost:
 
 
 def _first(error: ValidationError) -> str:
-    return error.errors(include_url=False, include_input=False)[0]["msg"]
+    return error.errors(include_url=False, include_input=False)[0]["msg"].removeprefix(
+        "Value error, "
+    )

@@ -64,7 +64,7 @@ _FOUND: Final = (
     SELECT linked.position, infeasible.* EXCLUDE (search)
     FROM run_searches AS linked JOIN infeasible USING (search) WHERE run = ? ORDER BY ALL
     """,
-    "SELECT * EXCLUDE (run) FROM results WHERE run = ? ORDER BY ALL",
+    "SELECT * EXCLUDE (run, cpu_seconds) FROM results WHERE run = ? ORDER BY ALL",
 )
 _ALL: Final = (
     "SELECT count(*) FROM evaluation_rows",

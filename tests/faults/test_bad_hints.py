@@ -44,7 +44,7 @@ def test_hints_over_a_dimension_that_the_array_lacks_are_a_warning(inputs: Input
     assert ended.code == 0
     assert ended.out == without.out
     told = "spatial_mapping_hint.D9: found array dimension D9, which has no effect; expected one of"
-    assert f"warning: {inputs.mapping}: default: {told} D1, the array of tiny\n" in ended.err
+    assert f"warning: {inputs.mapping}:2: default: {told} D1, the array of tiny\n" in ended.err
     assert "warning" not in without.err
 
 

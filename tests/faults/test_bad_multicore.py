@@ -45,7 +45,7 @@ core_connectivity:
 LINK: Final = "14: core_connectivity[0]"
 FAULTS: Final = (
     Fault("name: machine\n", "", "1", "no name", "the field name"),
-    Fault(MACHINE, "- a\n", "1", "a list", "a mapping with the fields name, cores"),
+    Fault(MACHINE, "- a\n", "1", "a list", "the fields name, cores"),
     Fault("unit_energy", "unit_energies", "8: unit_energies_cost", "unknown field", "unit_energy_"),
     Fault("offchip_core_id: 3\n", "", "1", "no offchip_core_id", "the field offchip_core_id"),
     Fault("_id: 3", "_id: 5", "7: offchip_core_id", "5", "one of 0, 1, 2, 3"),
@@ -169,7 +169,7 @@ CORE_FAULTS: Final = (
 STORE_FAULTS: Final = (
     Fault("type: memory", "type: compute\nbank: 1", "3: bank", "unknown field 'bank'", "banks"),
     Fault(
-        STORE[STORE.index("memories") :], "memories: {}", "4: memories", "an empty", "one memory"
+        STORE[STORE.index("memories") :], "memories: {}", "4: memories", "no field", "one memory"
     ),
     Fault(
         "[D1, D2]\n    ports",

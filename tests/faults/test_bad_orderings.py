@@ -53,7 +53,8 @@ def check_told(ended: Ended, *texts: str) -> None:
         assert text in error
 
 
-FIRST, SECOND = "temporal_ordering for layer first", "temporal_ordering for layer second"
+FIRST = "mapping.yaml:4: temporal_ordering for layer first"
+SECOND = "mapping.yaml:4: temporal_ordering for layer second"
 ORDERINGS = {
     "[[Q, 2]]": (FIRST, "item 1, [Q, 2]", "a loop dimension of the layer: B, K, C"),
     '["*", [Q, "*"]]': (FIRST, "item 2, [Q, *]", "B, K, C"),
@@ -75,7 +76,7 @@ def test_orderings_that_cannot_hold_are_told(
     check_told(explored(inputs, ordering), *told)
 
 
-LEVELS = "memory_levels for layer first"
+LEVELS = "found.yaml:4: memory_levels for layer first"
 MAPPINGS = {
     "another operand": ("I: {buffer: 3}", "X: {buffer: 3}", (LEVELS, "levels of X", "O, W, I")),
     "no operand": ("    I: {buffer: 3}\n", "", (LEVELS, "no levels of I", "O, W, I")),
@@ -109,7 +110,7 @@ MAPPINGS = {
         ("layer second", "no temporal_ordering", "B 3, K 3, C 8"),
     ),
     "no entry": ("name: second", "name: third", ("layer second", "no temporal_ordering")),
-    "another unrolling": ("K, 2", "K, 3", ("found.yaml: first: spatial_mapping.D1", "K 3")),
+    "another unrolling": ("K, 2", "K, 3", ("found.yaml:2: first: spatial_mapping.D1", "K 3")),
 }
 
 

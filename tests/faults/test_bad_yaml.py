@@ -214,9 +214,9 @@ ACCELERATOR_FAULTS = (
     Fault(
         "bandwidth_max: 16",
         "bandwidth_max: 4",
-        "16: memories.reg.ports[0]",
-        "width_min 8 above width_max 4",
-        "minimum",
+        "19: memories.reg.ports[0].bandwidth_max",
+        "4",
+        "at least bandwidth_min, 8 bit/cycle",
     ),
     Fault(
         '"O, tl"',
@@ -265,7 +265,7 @@ ACCELERATOR_FAULTS = (
 )
 
 MAPPING_FAULTS = (
-    Fault(MAPPING, "name: default\n", "1", "a mapping", "a list of mappings"),
+    Fault(MAPPING, "name: default\n", "1", "fields", "a list of mappings"),
     Fault(MAPPING, "- default\n", "1: [0]", "'default'", "name, dataflow, spatial_mapping"),
     Fault("- name: default\n  spatial", "- spatial", "1: [0]", "no name", "the field name"),
     Fault("name: default", "name: [a]", "1: [0].name", "a list", "operator type"),
@@ -298,7 +298,7 @@ MAPPING_FAULTS = (
     Fault("[OX, 112]", "[OX]", "9: [0].temporal_ordering[0]", "a list of 1 items", "[K, 2]"),
     Fault("[OX, 112]", '"x"', "9: [0].temporal_ordering[0]", "'x'", '"*" alone'),
     Fault("[OX, 112]", '["x"]', "9: [0].temporal_ordering[0]", "a list of 1 items", '"*" alone'),
-    Fault("[OX, 112]", "{}", "9: [0].temporal_ordering[0]", "an empty mapping", '"*" alone'),
+    Fault("[OX, 112]", "{}", "9: [0].temporal_ordering[0]", "no field", '"*" alone'),
     Fault("[OX, 112]", "[[OX, 2]]", "9: [0].temporal_ordering[0]", "a list of 1 items", "[K, 2]"),
     Fault(
         "[OX, 112]", '"*"\n    - ["*"]', "10: [0].temporal_ordering[1]", 'a second "*"', "one wild"
@@ -330,7 +330,7 @@ MAPPING_FAULTS = (
 
 WORKLOAD_FAULTS = (
     Fault(WORKLOAD, "[]\n", "1", "an empty list", "at least one layer"),
-    Fault(WORKLOAD, "id: 0\n", "1", "a mapping", "a list of layers"),
+    Fault(WORKLOAD, "id: 0\n", "1", "fields", "a list of layers"),
     Fault("O: 16", "O: 0", "8: [0].operand_precision.O", "0", "at least 1 bit of an output"),
     Fault("id: 0", "id: zero", "1: [0].id", "'zero'", "number of the layer"),
     Fault("id: 1", "id: 0", "13: [1].id", "a second layer 0", "different id"),

@@ -34,8 +34,26 @@ EXPLORE = {
         ["workload: found 'light:resnet51'", "light:resnet50"],
     ),
     "no such machine": (["explore", "net.yaml", "-a", "tpu_lik"], ["accelerator", "tpu_like"]),
-    "a machine as network": (["explore", "tiny.yaml", "-a", "tiny.yaml"], ["tiny.yaml:1", "list"]),
-    "a network as machine": (["explore", "net.yaml", "-a", "net.yaml"], ["net.yaml:1"]),
+    "a machine as network": (
+        ["explore", "tiny.yaml", "-a", "tiny.yaml"],
+        ["tiny.yaml:1: found an accelerator with a single core; expected a network"],
+    ),
+    "a network as machine": (
+        ["explore", "net.yaml", "-a", "net.yaml"],
+        ["net.yaml:1: found a network; expected an accelerator with a single core"],
+    ),
+    "a network as mapping": (
+        ["explore", "net.yaml", "-a", "tiny.yaml", "-m", "net.yaml"],
+        ["net.yaml:1: found a network; expected a mapping file"],
+    ),
+    "a network as design space": (
+        ["sweep", "net.yaml"],
+        ["net.yaml:1: found a network; expected a design space"],
+    ),
+    "a network as cores": (
+        ["stream", "net.yaml", "-c", "net.yaml"],
+        ["net.yaml:1: found a network; expected an accelerator with several cores"],
+    ),
     "no such mapping": (
         ["explore", "net.yaml", "-a", "tiny.yaml", "-m", "nope"],
         ["mapping: found 'nope'", "tpu_like"],

@@ -143,6 +143,7 @@ PIECES = frozenset(
         "chosen",
         "distinct",
         "condition",
+        "expressions",
         "runs",
         "run_searches",
         "generations",

@@ -57,7 +57,7 @@ def mistaken(inputs: Inputs, kind: str) -> str:
         case "entry":
             add(inputs.mapping, ENTRY % "frist")
             return (
-                f"{inputs.mapping}: name 'frist': found neither a layer of the network nor an "
+                f"{inputs.mapping}:4: name 'frist': found neither a layer of the network nor an "
                 "operator type; expected first"
             )
         case "ports":

@@ -26,6 +26,7 @@ from nestmap.pipeline.frontend.yaml.design_space_objectives import OBJECTIVES_FI
 from nestmap.pipeline.frontend.yaml.design_space_parameters import PARAMETERS_FIELD, read_parameter
 from nestmap.pipeline.frontend.yaml.design_space_values import read_expression
 from nestmap.pipeline.frontend.yaml.field_schema import Entries, Field, Form, Need, Section, one_of
+from nestmap.pipeline.frontend.yaml.file_kind import FileKind
 from nestmap.pipeline.frontend.yaml.hardware.multicore import CORES
 from nestmap.pipeline.frontend.yaml.load import read_source
 from nestmap.pipeline.frontend.yaml.located_node import Node
@@ -182,7 +183,7 @@ def locate_design_space(source: Path | FieldValues) -> LocatedSpace:
     Raises:
         InputError: if it does not match the schema; the error names line and field.
     """
-    root = read_source(source, "design space")
+    root = read_source(source, FileKind.SPACE)
     folder = source.parent if isinstance(source, Path) else Path()
     reader = _Reader(folder, {})
     return LocatedSpace(reader.space(root), reader.places)

@@ -16,7 +16,7 @@ NETWORKS_FIELD: Final = Field(
 NETWORKS: Final = Entries(
     "Networks of a design space",
     (NETWORKS_FIELD.name,),
-    "Each item is a network, or a mapping with the fields `network`, `weight` (how often it "
+    "Each item is a network, or has the fields `network`, `weight` (how often it "
     "counts), `dims` (sizes that the network leaves open) and `densities` (shares of elements "
     "that are not zero, by operand).",
     NETWORKS_FIELD.kind,

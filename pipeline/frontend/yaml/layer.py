@@ -74,14 +74,14 @@ _LOOP_SIZES: Final = Field(
 _PRECISION: Final = Field(
     "operand_precision",
     "[bits per element](#precisions) of each operand",
-    "a mapping",
+    "fields",
     "{W: 8, I: 8, O: 16, O_final: 8}",
 )
 _DENSITY: Final = Field(
     "operand_density",
     "the [share of elements](#densities) of each operand that are not zero, of the output when it "
     "is finished; memories that compress and arrays that gate operations make use of it",
-    "a mapping",
+    "fields",
     "{I: 0.42, O: 0.3}",
     Need.OPTIONAL,
     default="{}",

@@ -12,6 +12,7 @@ from yaml.representer import RepresenterError, SafeRepresenter
 from nestmap.model import InputError
 from nestmap.model.errors import shortened, warn_of_input
 from nestmap.pipeline.frontend.bounded_files import read_bounded
+from nestmap.pipeline.frontend.yaml.file_kind import FileKind, check_kind
 from nestmap.pipeline.frontend.yaml.located_node import Node
 
 # libyaml is ten times faster than the loader in Python; some builds of PyYAML lack it.
@@ -55,20 +56,26 @@ def read_yaml(path: Path) -> Node:
     return parse_yaml(_text(path), str(path))
 
 
-def read_source(source: Path | object, name: str) -> Node:
-    """The root of a YAML file, or of an object with the values of one; errors call that ``name``.
+def read_source(source: Path | object, kind: FileKind) -> Node:
+    """The root of a YAML file of that kind, or of an object with the values of one.
 
     Raises:
-        InputError: as for :func:`read_yaml`, or if YAML cannot express a value.
+        InputError: as for :func:`read_yaml`, if YAML cannot express a value, or it is recognized
+            as a file of another kind.
     """
-    if isinstance(source, Path):
-        return read_yaml(source)
+    root = read_yaml(source) if isinstance(source, Path) else _represented(source, kind.value)
+    check_kind(root, kind)
+    return root
+
+
+def _represented(source: object, name: str) -> Node:
+    """The root of an object, which errors call ``name``."""
     try:
         root = cast(_Representer, SafeRepresenter(sort_keys=False)).represent_data(source)
     except RepresenterError as error:
-        kind = type(error.args[-1]).__name__
+        found = f"a value of type {type(error.args[-1]).__name__}"
         expected = "numbers, texts, lists and dictionaries, as in a YAML file"
-        raise InputError(name, f"a value of type {kind}", expected) from None
+        raise InputError(name, found, expected) from None
     _resolve(root, name)
     return Node(root, name, _line(root))
 
@@ -99,6 +106,8 @@ def parse_yaml(text: str, file: str) -> Node:
 def _text(path: Path) -> str:
     expected = "a YAML file"
     data = read_bounded(path, LARGEST_FILE, expected)
+    if path.suffix == ".onnx":
+        raise InputError(str(path), "an ONNX network", expected)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -45,10 +45,14 @@ class Node:
     path: str = ""
 
     @property
+    def place(self) -> str:
+        """File and line of the value."""
+        return f"{self.file}:{self.line}" if self.line else self.file
+
+    @property
     def where(self) -> str:
         """File, line and path of the value, as errors show them."""
-        place = f"{self.file}:{self.line}" if self.line else self.file
-        return ": ".join(filter(None, (place, self.path)))
+        return ": ".join(filter(None, (self.place, self.path)))
 
     def error(self, expected: str, found: str | None = None) -> InputError:
         """An error about this value; ``found`` defaults to the value itself."""
@@ -62,7 +66,7 @@ class Node:
         except ValidationError as error:
             raise InputError.of(self.where, error) from None
 
-    def entries(self, expected: str = "a mapping of names to values") -> dict[str, Node]:
+    def entries(self, expected: str = "names with values") -> dict[str, Node]:
         """The values of a mapping by key, in file order; of equal keys the last one wins."""
         if not isinstance(self.value, yaml.MappingNode):
             raise self.error(expected)
@@ -92,7 +96,7 @@ class Node:
     def fields(self, section: Section) -> dict[Field, Node]:
         """The values of a mapping with known fields, without the null values of optional ones."""
         known = {field.name: field for field in section.fields}
-        entries = self.entries(f"a mapping with the fields {', '.join(known)}")
+        entries = self.entries(f"the fields {', '.join(known)}")
         for name, entry in entries.items():
             if name not in known:
                 raise InputError(
@@ -265,7 +269,7 @@ def _line(node: yaml.Node) -> int:
 
 def _described(node: yaml.Node) -> str:
     if isinstance(node, yaml.MappingNode):
-        return "a mapping" if node.value else "an empty mapping"
+        return "fields" if node.value else "no field"
     if isinstance(node, yaml.SequenceNode):
         return "a list" if node.value else "an empty list"
     kind = node.tag.removeprefix(_TAG)

@@ -16,10 +16,12 @@ from nestmap.model import (
     Unrolling,
     UnrollingHint,
 )
+from nestmap.model.mapping.constraints import FieldPlaces
 from nestmap.model.multicore.core_constraints import CoreMapping
 from nestmap.pipeline.frontend.given import FieldValues
 from nestmap.pipeline.frontend.yaml.core_allocation import ALLOCATION_FIELDS, parse_allocation
 from nestmap.pipeline.frontend.yaml.field_schema import ITEM, Entries, Field, Form, Need, Section
+from nestmap.pipeline.frontend.yaml.file_kind import FileKind
 from nestmap.pipeline.frontend.yaml.load import read_source
 from nestmap.pipeline.frontend.yaml.located_node import Node, is_name
 from nestmap.pipeline.frontend.yaml.temporal_ordering import (
@@ -135,7 +137,7 @@ def parse_core_mapping(source: Path | Sequence[FieldValues]) -> CoreMapping:
 
 def _entries(source: Path | Sequence[FieldValues]) -> tuple[Node, ...]:
     """The entries of a file, checked to have different targets."""
-    root = read_source(source, "mapping")
+    root = read_source(source, FileKind.MAPPING)
     if root.is_mapping and "layers" in root.entries():
         raise root.error(_LIST, "layers, the format of Stream versions later than 0.0.8")
     nodes = root.sequence(_LIST)
@@ -168,6 +170,9 @@ def _entry(node: Node) -> LayerConstraints:
             outer_ordering=outer,
             memory_levels=parse_levels(levels, len(inner) + len(outer)) if levels else (),
             dataflow=parse_dataflow(fields),
+            places=FieldPlaces(
+                known=tuple((x.name, value.place) for x, value in fields.items() if value.line)
+            ),
         )
 
 

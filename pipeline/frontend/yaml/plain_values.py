@@ -13,7 +13,7 @@ def plain_values(node: Node) -> dict[str, object]:
         InputError: if there is another value, such as a date.
     """
     if node.is_numbered:
-        entries = node.numbered("a mapping by number").items()
+        entries = node.numbered("values by number").items()
         return {str(number): plain_value(entry) for number, entry in entries}
     return {name: plain_value(entry) for name, entry in node.entries().items()}
 

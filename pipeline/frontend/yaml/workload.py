@@ -13,6 +13,7 @@ from nestmap.model.workload.consistency import EXPECTED_PRECISION, EXPECTED_SHAP
 from nestmap.model.workload.link import precision_contradiction, shape_contradiction
 from nestmap.pipeline.frontend.given import FieldValues
 from nestmap.pipeline.frontend.yaml.axes import Fields
+from nestmap.pipeline.frontend.yaml.file_kind import FileKind
 from nestmap.pipeline.frontend.yaml.layer import ID, LAYER, NAME, SOURCE, parse_layer
 from nestmap.pipeline.frontend.yaml.load import read_source
 
@@ -28,7 +29,7 @@ def parse_workload_yaml(source: Path | Sequence[FieldValues]) -> Workload:
     Raises:
         InputError: if the file does not match the schema; the error names line and field.
     """
-    root = read_source(source, "workload")
+    root = read_source(source, FileKind.WORKLOAD)
     nodes = root.sequence("a list of layers")
     if not nodes:
         raise root.error("at least one layer")

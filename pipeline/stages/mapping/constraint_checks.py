@@ -33,10 +33,15 @@ def check_constraints(network: NetworkProblem, where: str) -> None:
         layers.setdefault(network.constraints.of(layer).target, []).append(layer)
     for entry in network.constraints.entries:
         if entry.target in layers:
-            here = f"{where}: {entry.target}"
-            _check_entry(network, entry, {d for x in layers[entry.target] for d in x.sizes}, here)
-            _check_links(network, entry, layers[entry.target], here)
-            _warn_of_repeated_unrollings(entry, layers[entry.target], here)
+            sizes = {d for x in layers[entry.target] for d in x.sizes}
+            _check_entry(network, entry, sizes, where)
+            _check_links(network, entry, layers[entry.target], where)
+            _warn_of_repeated_unrollings(entry, layers[entry.target], where)
+
+
+def _place(entry: LayerConstraints, field: str, where: str) -> str:
+    """File, line and path of a field of an entry."""
+    return f"{entry.place(field, where)}: {entry.target}: {field}"
 
 
 def _warn_of_unmatched(network: NetworkProblem, where: str) -> None:
@@ -48,9 +53,8 @@ def _warn_of_unmatched(network: NetworkProblem, where: str) -> None:
         if entry.target not in names and not is_operator_type(entry.target):
             found = "neither a layer of the network nor an operator type"
             expected = f"one of {', '.join(known)}, or the name of a layer"
-            warn_of_input(
-                f"{where}: name {entry.target!r}", found, nearest(entry.target, names) or expected
-            )
+            here = f"{entry.place('name', where)}: name {entry.target!r}"
+            warn_of_input(here, found, nearest(entry.target, names) or expected)
 
 
 def _warn_of_unused_hints(network: NetworkProblem, where: str) -> None:
@@ -59,7 +63,7 @@ def _warn_of_unused_hints(network: NetworkProblem, where: str) -> None:
         for hint in entry.spatial_hints:
             if hint.array_dimension not in sizes:
                 warn_of_input(
-                    f"{where}: {entry.target}: spatial_mapping_hint.{hint.array_dimension}",
+                    f"{_place(entry, 'spatial_mapping_hint', where)}.{hint.array_dimension}",
                     f"array dimension {hint.array_dimension}, which has no effect",
                     f"one of {', '.join(sizes)}, the array of {network.accelerator.name}",
                 )
@@ -127,7 +131,7 @@ def _check_entry(
     network: NetworkProblem, entry: LayerConstraints, dimensions: set[Dimension], where: str
 ) -> None:
     for unrolling in entry.spatial_mapping.unrollings if entry.spatial_mapping else ():
-        here = f"{where}: spatial_mapping.{unrolling.array_dimension}"
+        here = f"{_place(entry, 'spatial_mapping', where)}.{unrolling.array_dimension}"
         units = _units(network, unrolling.array_dimension, here)
         if unrolling.factor > units:
             raise InputError(
@@ -138,7 +142,7 @@ def _check_entry(
         unrolled = [loop.dimension for loop in unrolling.loops if loop.size > 1]
         _check_dimensions(unrolled, dimensions, here)
     for hint in entry.spatial_hints:
-        here = f"{where}: spatial_mapping_hint.{hint.array_dimension}"
+        here = f"{_place(entry, 'spatial_mapping_hint', where)}.{hint.array_dimension}"
         _check_dimensions(hint.dimensions, dimensions, here)
 
 
@@ -148,7 +152,7 @@ def _check_links(
     operands = dict.fromkeys(operand.name for layer in layers for operand in layer.operands)
     carriers = dict.fromkeys(x for level in network.accelerator.memories for x in level.operands)
     for link in entry.links:
-        here = f"{where}: memory_operand_links.{link.operand}"
+        here = f"{_place(entry, 'memory_operand_links', where)}.{link.operand}"
         if link.operand not in operands:
             expected = f"an operand of some layer it is for: {suggestion(link.operand, operands)}"
             raise InputError(here, f"operand {link.operand}", expected)
@@ -172,7 +176,7 @@ def _warn_of_repeated_unrollings(
         most = max(layer.sizes.get(dimension, 1) for layer in layers)
         if len(sizes) > 1 and max(sizes[1:]) > -(-most * max(sizes[1:]) // prod(sizes)):
             warn_of_input(
-                f"{where}: spatial_mapping",
+                _place(entry, "spatial_mapping", where),
                 f"{dimension} unrolled {' x '.join(map(str, sizes))} times",
                 f"at most the {most} iterations that layers have; the last unrollings are reduced",
             )

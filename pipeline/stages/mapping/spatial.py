@@ -59,5 +59,5 @@ def _spatial_problem(problem: MappingProblem, mapping: SpatialMapping) -> Spatia
     try:
         return SpatialProblem(problem=problem, spatial_mapping=mapping)
     except ValidationError as error:
-        where = f"spatial mapping for layer {problem.layer.name}"
+        where = problem.constraints.place_for("spatial_mapping", problem.layer.name)
         raise InputError.of(where, error) from None

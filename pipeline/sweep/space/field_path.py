@@ -52,7 +52,7 @@ def find_field(tree: dict[str, Tree], path: str) -> Steps:
         if value is None and rest:
             raise PathError(f"{path}, of which the base has no {_text(steps)}", "a field it has")
     if isinstance(value, dict | list):
-        kind = "a mapping" if isinstance(value, dict) else "a list"
+        kind = "fields" if isinstance(value, dict) else "a list"
         inside = value if isinstance(value, dict) else [f"[{n}]" for n in range(len(value))]
         raise PathError(f"{path}, which is {kind}", f"a part of it: {', '.join(map(str, inside))}")
     return tuple(steps)

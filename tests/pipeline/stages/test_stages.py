@@ -198,7 +198,7 @@ def test_without_a_spatial_mapping_the_array_is_filled() -> None:
 def test_a_spatial_mapping_larger_than_the_array_is_wrong_input() -> None:
     with pytest.raises(InputError) as caught:
         converted(unrolled("K 4 C 3"))
-    assert caught.value.where == "spatial mapping for layer layer"
+    assert caught.value.where == "spatial_mapping for layer layer"
     assert "at most the 8 units of D1" in caught.value.expected
 
 

@@ -109,7 +109,7 @@ def test_sound_ones_are_no_problem(path: Path) -> None:
         ("size = size * 2", "its content has the hash"),
         ("tool = 'other'", "its content has the hash"),
         ("tool = ''", "no valid memory: String should have at least 1 character"),
-        ("write_ports = 0", "no valid memory: Value error, 2 read, 0 write and no read_write"),
+        ("write_ports = 0", "no valid memory: 2 read, 0 write and no read_write"),
         ("area = -1", "no valid cost: Input should be greater than or equal to 0"),
         ("leakage = 'nan'", "no valid cost: Input should be a finite number"),
     ],

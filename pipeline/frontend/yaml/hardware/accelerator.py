@@ -13,6 +13,7 @@ from nestmap.model.errors import violation
 from nestmap.model.units import AreaUnit
 from nestmap.pipeline.frontend.given import FieldValues
 from nestmap.pipeline.frontend.yaml.field_schema import Field, Need, Origin, Section, one_of
+from nestmap.pipeline.frontend.yaml.file_kind import FileKind
 from nestmap.pipeline.frontend.yaml.hardware.array import parse_array
 from nestmap.pipeline.frontend.yaml.hardware.cacti import cacti_cost
 from nestmap.pipeline.frontend.yaml.hardware.former_format import in_todays_format
@@ -38,7 +39,7 @@ ARRAY_FIELD: Final = Field(
     "operational_array",
     "the compute units: an [ordinary array](#operational-array) or "
     "[one that computes in memory](#array-that-computes-in-memory)",
-    "a mapping",
+    "fields",
     "",
 )
 _DATAFLOWS: Final = Field(
@@ -51,7 +52,7 @@ _DATAFLOWS: Final = Field(
 VECTOR_UNIT_FIELD: Final = Field(
     VECTOR_UNIT.at[0],
     "the [unit](#vector-unit) that computes pooling, activations and other vector operators",
-    "a mapping",
+    "fields",
     "",
     Need.OPTIONAL,
     otherwise="no vector unit: vector operators cost only their traffic",
@@ -137,9 +138,9 @@ def parse_accelerator(source: Path | FieldValues, cacti: CactiClient = cacti_cos
     Raises:
         InputError: if the file does not match the schema; the error names line and field.
     """
-    root = read_source(source, "accelerator")
+    root = read_source(source, FileKind.ACCELERATOR)
     names = ", ".join(field.name for field in ACCELERATOR.fields)
-    several = root.entries(f"a mapping with the fields {names}").get(_SEVERAL_CORES)
+    several = root.entries(f"the fields {names}").get(_SEVERAL_CORES)
     if several is not None:
         raise several.error(
             "a single-core accelerator; for several cores use nestmap stream or nestmap split",

@@ -171,7 +171,7 @@ def core_of(root: Node, number: CoreId, default: CoreType, cacti: CactiClient) -
     Raises:
         InputError: if it does not match the schema; the error names line and field.
     """
-    stated = root.entries(f"a mapping with the fields {_names()}").get(_TYPE.name)
+    stated = root.entries(f"the fields {_names()}").get(_TYPE.name)
     kind = default if stated is None or stated.is_null else stated.choice(CoreType)
     root = in_todays_format(root)
     return _compute(root, number, cacti) if kind.computes else _storage(root, number, cacti)

@@ -27,7 +27,7 @@ _OF_MEMORY: Final = frozenset(
         *("rw_port", "min_r_granularity", "min_w_granularity"),
     }
 )
-_FORM: Final = "a mapping of movements to ports, such as {fh: w_port_1, tl: r_port_1}"
+_FORM: Final = "ports by movement, such as {fh: w_port_1, tl: r_port_1}"
 _PORTS: Final = "a list with the ports of each operand"
 
 

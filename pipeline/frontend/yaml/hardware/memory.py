@@ -220,12 +220,16 @@ def _check_allocations(ports: Sequence[MemoryPort], lists: Sequence[Node]) -> No
 
 def _port(node: Node, operands: Collection[str]) -> MemoryPort:
     fields = node.fields(PORT)
+    least, most = rate(fields[_BANDWIDTH_MIN]), rate(fields[_BANDWIDTH_MAX])
+    if least > most:
+        expected = f"at least {_BANDWIDTH_MIN.name}, {least} bit/cycle"
+        raise fields[_BANDWIDTH_MAX].error(expected)
     with node.locate_errors():
         return MemoryPort(
             name=fields[_NAME].text(_NAME.kind),
             kind=fields[_TYPE].choice(PortKind),
-            width_min=rate(fields[_BANDWIDTH_MIN]),
-            width_max=rate(fields[_BANDWIDTH_MAX]),
+            width_min=least,
+            width_max=most,
             allocation=tuple(
                 _use(item, operands) for item in fields[_ALLOCATION].sequence(_ALLOCATION.kind)
             ),

@@ -20,6 +20,7 @@ from nestmap.model.multicore.accelerator import (
 )
 from nestmap.pipeline.frontend.given import FieldValues
 from nestmap.pipeline.frontend.yaml.field_schema import Entries, Field, Form, Need, Origin, Section
+from nestmap.pipeline.frontend.yaml.file_kind import FileKind
 from nestmap.pipeline.frontend.yaml.hardware.cacti import cacti_cost
 from nestmap.pipeline.frontend.yaml.hardware.connections import (
     BANDWIDTH,
@@ -169,9 +170,9 @@ def parse_multicore(
     Raises:
         InputError: if a file is not such a description; the error names line and field.
     """
-    root = read_source(source, "cores")
+    root = read_source(source, FileKind.CORES)
     files = CoreFiles(source.parent if isinstance(source, Path) else Path(), cacti)
-    found = root.entries(f"a mapping with the fields {_names()}")
+    found = root.entries(f"the fields {_names()}")
     if _SINGLE_CORE in found and _CORES.name not in found:
         expected = "several cores; for a single-core accelerator use nestmap explore"
         raise found[_SINGLE_CORE].error(expected, "a single core")

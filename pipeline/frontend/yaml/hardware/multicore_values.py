@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from nestmap.pipeline.frontend.given import FieldValues
+from nestmap.pipeline.frontend.yaml.file_kind import FileKind
 from nestmap.pipeline.frontend.yaml.hardware.cacti import cacti_cost
 from nestmap.pipeline.frontend.yaml.hardware.core_files import CoreFiles
 from nestmap.pipeline.frontend.yaml.hardware.multicore import CORES, OFFCHIP_CORE
@@ -22,7 +23,7 @@ def multicore_values(source: Path | FieldValues) -> dict[str, object]:
     Raises:
         InputError: if there is a value other than numbers, texts, lists and mappings.
     """
-    root = read_source(source, "cores")
+    root = read_source(source, FileKind.CORES)
     files = CoreFiles(source.parent if isinstance(source, Path) else Path(), cacti_cost)
     return {name: _value(name, node, files) for name, node in root.entries().items()}
 
