@@ -67,7 +67,7 @@ def operand_looks(operands: Iterable[str]) -> dict[str, Look]:
     return {name: fixed.get(name) or _look(OTHER_OPERANDS, others.index(name)) for name in names}
 
 
-def ramp_color(position: int, count: int) -> str:
+def ramp_color(position: float, count: int) -> str:
     """The colour of one of ``count`` ordered things, from light to dark."""
     place = (len(RAMP) - 1) * (position / (count - 1) if count > 1 else 0.5)
     below = min(int(place), len(RAMP) - 2)

@@ -10,7 +10,6 @@ from uuid import UUID
 from markupsafe import Markup
 
 from nestmap.model.design_space.result import DesignResult, NetworkFigures
-from nestmap.model.design_space.space import DesignSpace
 from nestmap.pipeline.pages.report.render import render
 from nestmap.pipeline.pages.report.summary import Fact
 from nestmap.pipeline.pages.report.sweep_page import objective_fact
@@ -103,7 +102,7 @@ def design_body(
         sweep=links.sweep,
         sweep_name=sweep.info.name,
         parameters=tuple((name, str(value)) for name, value in design.parameters),
-        objectives=tuple(_objectives(asked.space, points)) if asked else (),
+        objectives=tuple(_objectives(asked, points)) if asked else (),
         networks=tuple(_network(point, x) for point in points for x in point.networks),
         runs=tuple(_links(store, sweep, design, links)),
         reason=next((x.reason for x in points if x.reason), ""),
@@ -131,12 +130,12 @@ def _links(
             yield RunLink(network, address)
 
 
-def _objectives(space: DesignSpace, points: DesignPoints) -> Iterator[Fact]:
+def _objectives(asked: SweepQuestion, points: DesignPoints) -> Iterator[Fact]:
     """The lowest values of the objectives of the sweep, if the design is feasible."""
-    for objective in space.objectives:
+    for objective in asked.space.objectives:
         values = [x for point in points if (x := point.figure(objective)) is not None]
         if values:
-            yield objective_fact(objective, min(values))
+            yield objective_fact(objective, min(values), asked.base.area_unit)
 
 
 def _yaml(asked: SweepQuestion, design: DesignResult) -> str:

@@ -31,6 +31,7 @@ from nestmap.pipeline.explore.recorded_problem import searched_problem
 from nestmap.pipeline.format import numbers
 from nestmap.pipeline.format.chosen_models import chosen_models
 from nestmap.pipeline.format.mappings import array_text, sizes_text, spatial_text
+from nestmap.pipeline.format.numbers import area_unit
 from nestmap.pipeline.format.palette import SERIES
 from nestmap.pipeline.pages.report.comparison import ComparisonView, comparison, run_names
 from nestmap.pipeline.pages.report.explanation import ExplainedLayer, explained_layer, front_table
@@ -54,30 +55,12 @@ from nestmap.store import RunKind, Store
 
 # --- shows the accelerator: a drawing of array and memories, and tables ---
 
-_MEMORIES: Final = (
-    Column("Memory"),
-    Column("Holds", hint="memory operands; usually layers call I1 I, and I2 W"),
-    number_column("Size", hint="of one instance"),
-    number_column("Instances"),
-    Column("Serves", hint="array dimensions that share an instance"),
-    number_column("Read", "pJ", hint="an access of a port's full width"),
-    number_column("Write", "pJ", hint="an access of a port's full width"),
-    number_column("Latency", "cycles"),
-    number_column("Area", "each"),
-    number_column("Leakage", "mW each"),
-)
 _PORTS: Final = (
     Column("Memory"),
     Column("Port"),
     Column("Kind"),
     number_column("Width", "bit/cycle"),
     Column("Allocated to", hint="operand and movement"),
-)
-_AREAS: Final = (
-    Column("Part"),
-    number_column("Area"),
-    number_column("Share"),
-    bar_column("Share of all"),
 )
 _ARRAY_PARTS: Final = (
     Column("Part"),
@@ -127,7 +110,9 @@ def _facts(accelerator: Accelerator) -> Iterator[str]:
 def _tables(accelerator: Accelerator) -> Iterator[Table]:
     name = accelerator.name
     memories = [_memory(accelerator, level) for level in accelerator.memories]
-    yield table(_MEMORIES, memories, caption=f"Memories of {name}, innermost first")
+    yield table(
+        _memory_columns(accelerator), memories, caption=f"Memories of {name}, innermost first"
+    )
     ports = [_port(level, port) for level in accelerator.memories for port in level.instance.ports]
     yield table(_PORTS, ports, caption=f"Ports of {name}")
     if accelerator.array.imc is not None:
@@ -144,7 +129,28 @@ def _tables(accelerator: Accelerator) -> Iterator[Table]:
             )
             for x in areas
         ]
-        yield table(_AREAS, rows, caption=f"Areas of {name}, of all instances")
+        columns = (
+            Column("Part"),
+            number_column("Area", area_unit(accelerator.area_unit)),
+            number_column("Share"),
+            bar_column("Share of all"),
+        )
+        yield table(columns, rows, caption=f"Areas of {name}, of all instances")
+
+
+def _memory_columns(accelerator: Accelerator) -> tuple[Column, ...]:
+    return (
+        Column("Memory"),
+        Column("Holds", hint="memory operands; usually layers call I1 I, and I2 W"),
+        number_column("Size", hint="of one instance"),
+        number_column("Instances"),
+        Column("Serves", hint="array dimensions that share an instance"),
+        number_column("Read", "pJ", hint="an access of a port's full width"),
+        number_column("Write", "pJ", hint="an access of a port's full width"),
+        number_column("Latency", "cycles"),
+        number_column("Area", f"{area_unit(accelerator.area_unit)} each"),
+        number_column("Leakage", "mW each"),
+    )
 
 
 def _memory(accelerator: Accelerator, level: MemoryLevel) -> tuple[Cell, ...]:

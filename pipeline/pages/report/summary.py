@@ -11,7 +11,7 @@ from nestmap.model import CostModelEvaluation, NetworkEvaluation
 from nestmap.pipeline.analysis.network.reduced_unrollings import reduced_unrollings
 from nestmap.pipeline.analysis.network.stacked_bars import Bars, energy_bars, latency_bars
 from nestmap.pipeline.format import numbers
-from nestmap.pipeline.format.numbers import TIMES, with_micro
+from nestmap.pipeline.format.numbers import TIMES, area_unit, with_micro
 from nestmap.pipeline.pages.report.run import ReportedRun
 from nestmap.pipeline.render.tables import cells
 from nestmap.pipeline.render.tables.columns import Column, bar_column, number_column
@@ -86,7 +86,7 @@ def _facts(evaluation: NetworkEvaluation) -> Iterator[Fact]:
         part = numbers.share(evaluation.static_energy / evaluation.energy)
         yield Fact("Leakage", cells.energy(evaluation.static_energy), f"{part} of the energy")
     if says_area(evaluation.largest):
-        yield Fact("Area", cells.plain(evaluation.area), "in the unit of the description")
+        yield Fact("Area", cells.plain(evaluation.area), area_unit(evaluation.largest.area_unit))
     yield Fact("Mappings", cells.count(evaluation.evaluations), "evaluated")
     if evaluation.gap is not None:
         yield gap_fact(evaluation.gap)

@@ -9,7 +9,9 @@ from typing import Final, final
 from markupsafe import Markup
 
 from nestmap.model.design_space.objective import DesignObjective, ObjectiveFormula, SweepObjective
+from nestmap.model.units import AreaUnit
 from nestmap.pipeline.analysis.sweep.objective_units import objective_title
+from nestmap.pipeline.format.numbers import area_unit
 from nestmap.pipeline.pages.report.layout import document
 from nestmap.pipeline.pages.report.render import render
 from nestmap.pipeline.pages.report.summary import EDP_UNIT, Fact, edp
@@ -70,14 +72,14 @@ def _facts(result: SweepSummary) -> Iterator[Fact]:
     yield Fact("On the front", cells.count(len({x.number for x in result.front})))
     yield Fact("Infeasible", cells.count(result.infeasible))
     for objective, best in result.best.items():
-        fact = objective_fact(objective, best.figure(objective) or 0.0)
+        fact = objective_fact(objective, best.figure(objective) or 0.0, result.area_unit)
         name = _NAMES.get(objective, str(objective))
         unit = f"{fact.note}, " if fact.note else ""
         how = f" for {best.mapped_for}" if len(result.mapped_for) > 1 else ""
         yield Fact(f"Least {name}", fact.cell, f"{unit}design {best.number}{how}")
 
 
-def objective_fact(objective: SweepObjective, value: float) -> Fact:
+def objective_fact(objective: SweepObjective, value: float, unit: AreaUnit | None) -> Fact:
     """The value of an objective, and its unit."""
     name = objective_title(objective)
     match objective:
@@ -87,5 +89,7 @@ def objective_fact(objective: SweepObjective, value: float) -> Fact:
             return Fact(name, cells.cycles(value), "cycles")
         case DesignObjective.EDP:
             return Fact(name, edp(value), EDP_UNIT)
-        case DesignObjective.AREA | ObjectiveFormula():
+        case DesignObjective.AREA:
+            return Fact(name, cells.plain(value), area_unit(unit))
+        case ObjectiveFormula():
             return Fact(name, cells.plain(value))

@@ -1,6 +1,7 @@
 // The SQL box: Ctrl+Enter asks; the answer comes into the page; meanwhile it can be cancelled.
+// The form of named queries shows the fields that the chosen query has.
 //
-// Without it the form is sent, and the answer is another page.
+// Without it the form is sent, and the answer is another page; all fields are shown.
 "use strict";
 (() => {
   const form = document.getElementById("ask");
@@ -72,4 +73,17 @@
     asking?.abort(); // the server notices that nobody waits any more
     box.focus();
   });
+
+  const named = document.querySelector("form.named");
+  const query = named.elements.namedItem("query");
+  function showFields() {
+    const fields = query.selectedOptions[0].dataset.fields.split(" ");
+    for (const field of named.elements) {
+      if (!field.name || field === query) continue;
+      field.disabled = !fields.includes(field.name);
+      field.closest("label").hidden = field.disabled;
+    }
+  }
+  query.addEventListener("change", showFields);
+  showFields();
 })();

@@ -158,7 +158,7 @@ def _joined(spans: Sequence[tuple[int, int]], gap: float) -> Iterator[tuple[int,
 
 # --- charts a schedule: a row for each core and channel over time, with zoom ---
 
-MOST_NAMED: Final = 12
+MOST_NAMED: Final = 8
 """The maximum number of layers in the legend: those with the most busy cycles."""
 
 _STEPS: Final = ((8, 30.0), (20, 22.0), (40, 18.0))
@@ -188,7 +188,8 @@ def gantt_chart(schedule: Schedule) -> Chart:
     The narrowest of many bars are merged until the user zooms in. A line below bars is the critical
     path.
     """
-    return _drawn("schedule", "Schedule", schedule, gantt(schedule))
+    found = gantt(schedule)
+    return _drawn("schedule", "Schedule", schedule, found, _named_layers([found]))
 
 
 def gantt_charts(named: Sequence[tuple[str, Schedule]]) -> tuple[Chart, ...]:
@@ -197,14 +198,15 @@ def gantt_charts(named: Sequence[tuple[str, Schedule]]) -> tuple[Chart, ...]:
     Channels between cores are left out.
     """
     found = align_layers([without_wires(gantt(schedule)) for _, schedule in named])
-    longest = max(chart.latency for chart in found)
+    longest, legend = max(chart.latency for chart in found), _named_layers(found)
+    shown = [replace(chart, latency=longest) for chart in found]
     return tuple(
-        _drawn(f"schedule-{place}", vega.plain(name), schedule, replace(chart, latency=longest))
-        for place, ((name, schedule), chart) in enumerate(zip(named, found, strict=True), start=1)
+        _drawn(f"schedule-{place}", vega.plain(name), schedule, chart, legend)
+        for place, ((name, schedule), chart) in enumerate(zip(named, shown, strict=True), start=1)
     )
 
 
-def _drawn(name: str, title: str, schedule: Schedule, found: Gantt) -> Chart:
+def _drawn(name: str, title: str, schedule: Schedule, found: Gantt, named: Sequence[int]) -> Chart:
     drawn = levels(found.bars, schedule.latency)
     fine = () if drawn.fine is None else bar_rows(schedule, drawn.fine, fine=True)
     data = {
@@ -212,7 +214,6 @@ def _drawn(name: str, title: str, schedule: Schedule, found: Gantt) -> Chart:
         _STALLS: [*stall_rows(schedule, found)],
         _CRITICAL: [*critical_rows(found)],
     }
-    named = _named_layers(found)
     rows = [shortened(vega.plain(row_name(row))) for row in found.rows]
     summary = _summary(schedule, found, drawn)
     chart: vega.Spec = {**_chart(found, drawn, named), "description": summary}
@@ -221,12 +222,13 @@ def _drawn(name: str, title: str, schedule: Schedule, found: Gantt) -> Chart:
     return Chart(name=name, title=title, summary=summary, spec=text)
 
 
-def _named_layers(found: Gantt) -> list[int]:
-    """The layers in the legend, in their order."""
-    bars = found.bars
-    runs = bars.kind == BarKind.NODE
-    spans = (bars.end - bars.start)[runs]
-    busy = np.bincount(bars.layer[runs], weights=spans, minlength=len(found.layers))
+def _named_layers(charts: Sequence[Gantt]) -> list[int]:
+    """The layers in the legend of charts with the same layers, in their order."""
+    busy = np.zeros(len(charts[0].layers))
+    for bars in (chart.bars for chart in charts):
+        runs = bars.kind == BarKind.NODE
+        spans = (bars.end - bars.start)[runs]
+        busy += np.bincount(bars.layer[runs], weights=spans, minlength=len(busy))
     return sorted(np.argsort(-busy, kind="stable")[:MOST_NAMED].tolist())
 
 
@@ -318,7 +320,7 @@ def _coarse(drawn: Levels, fine: str) -> str:
 
 
 def _colors(found: Gantt, named: Sequence[int]) -> vega.Spec:
-    tones = [tone(Look(color)) for color in layer_colors(len(found.layers))]
+    tones = [tone(Look(color)) for color in layer_colors(len(found.layers), named)]
     scale: vega.Spec = {
         "domain": list(range(len(tones))),
         "range": [vega.color_of(x) for x in tones],

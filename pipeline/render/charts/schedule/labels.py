@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import groupby
 from typing import Final
+
+import numpy as np
 
 from nestmap.pipeline.analysis.schedule.tables import BarKind, Row, RowKind, StallReason
 from nestmap.pipeline.format.palette import mixed, ramp_color
 
-_TINT: Final = 0.4
-"""The share of white in the colour of every other layer."""
+_TINTS: Final = (0.2, 0.4)
+"""The shares of white in the colours of layers between those in the legend, in turn."""
 
 KIND_LABELS: Final = {
     BarKind.NODE: "nodes",
@@ -29,10 +32,17 @@ STALL_LABELS: Final = {
 }
 
 
-def layer_colors(layers: int) -> tuple[str, ...]:
-    """A colour for each layer, from the first to the last; every other one is lighter."""
-    colors = (ramp_color(layer, layers) for layer in range(layers))
-    return tuple(mixed(x, "#ffffff", _TINT) if i % 2 else x for i, x in enumerate(colors))
+def layer_colors(layers: int, named: Sequence[int]) -> tuple[str, ...]:
+    """A colour for each layer, from the first to the last; the named ones are evenly apart.
+
+    The others are between their neighbours, and lighter.
+    """
+    places = np.interp(np.arange(layers), named, np.arange(len(named)))
+    colors = [ramp_color(place, len(named)) for place in places.tolist()]
+    return tuple(
+        color if layer in named else mixed(color, "#ffffff", _TINTS[layer % 2])
+        for layer, color in enumerate(colors)
+    )
 
 
 def row_label(row: Row) -> str:

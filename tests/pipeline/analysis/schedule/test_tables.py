@@ -26,6 +26,7 @@ from nestmap.pipeline.analysis.schedule.tables import (
 )
 from nestmap.pipeline.analysis.schedule.traffic import core_traffic, wire_traffic
 from nestmap.pipeline.analysis.schedule.utilization import memory_uses, wire_uses
+from nestmap.pipeline.format.palette import brightness
 from nestmap.pipeline.render.charts.schedule.labels import core_ranges, layer_colors, row_label
 from tests.pipeline.render.schedules import ints, pipelined, search, streamed, two_rows
 
@@ -260,13 +261,24 @@ def test_layers_of_several_charts_are_numbered_together() -> None:
 
 @pytest.mark.parametrize("layers", [1, 6, 7, 12, 13, 60, 100])
 def test_layers_have_different_colours(layers: int) -> None:
-    colors = layer_colors(layers)
+    colors = layer_colors(layers, range(layers))
     assert len(set(colors)) == len(colors) == layers
     assert all(len(color) == 7 for color in colors)
 
 
+def test_layers_in_a_legend_have_distinguishable_shades() -> None:
+    """However close they are to each other among all layers."""
+    named = [3, 4, 5, 9, 10, 11, 12, 57]
+    colors = layer_colors(60, named)
+    tones = [brightness(colors[layer]) for layer in named]
+    assert all(one - other > 0.04 for one, other in pairwise(tones))
+    assert not {colors[layer] for layer in named} & {
+        color for layer, color in enumerate(colors) if layer not in named
+    }
+
+
 def test_neighbours_among_very_many_layers_have_different_colours() -> None:
-    colors = layer_colors(1000)
+    colors = layer_colors(1000, range(0, 1000, 125))
     assert all(one != other for one, other in pairwise(colors))
 
 

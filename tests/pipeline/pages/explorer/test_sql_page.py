@@ -152,6 +152,22 @@ def test_queries_about_sweeps_are_written_out_and_answered(tmp_path: Path) -> No
             assert grid(visitor.ask(sql).page.by_id("answer")).titles
 
 
+def test_a_named_query_says_which_of_the_fields_it_has(
+    visitor: Visitor, explored: Explored
+) -> None:
+    page = visitor.get("/sql").page
+    (form,) = page.with_class("named")
+    fields = {x.attributes.get("name") for x in form.every() if x.tag in ("select", "input")}
+    stated = {
+        x.attributes["value"]: x.attributes["data-fields"].split()
+        for x in form.every("option")
+        if "data-fields" in x.attributes
+    }
+    with Store.open_read_only(explored.path) as store:
+        assert stated == {x.name: list(x.parameters) for x in store.named_queries()}
+    assert {name for names in stated.values() for name in names} == fields - {"query"}
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [
