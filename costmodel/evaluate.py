@@ -119,6 +119,7 @@ def _evaluation(
         offloading=float(totals.offloading),
         drain=int(problem.drain),
         area=sum_areas(areas),
+        area_unit=accelerator.area_unit,
         areas=areas,
         array_energies=computation_energies(spatial),
         static_energies=static_energies(accelerator, cycles),

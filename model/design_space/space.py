@@ -28,7 +28,7 @@ from nestmap.model.design_space.parameters import DERIVED, Parameter
 from nestmap.model.design_space.part_values import SpaceError, value_of
 from nestmap.model.errors import suggestion
 from nestmap.model.run_label import LAST_RUN
-from nestmap.model.units import PositiveCount
+from nestmap.model.units import AreaUnit, PositiveCount
 from nestmap.model.workload.graph import Workload
 
 MEMORY_QUANTITIES: Final = ("size", "instances", "total", "area", "bandwidth")
@@ -71,6 +71,14 @@ class Description(Frozen, frozen=True):
     def values(self) -> dict[str, object]:
         """A new copy of the values."""
         return cast("dict[str, object]", json.loads(self.json_text))
+
+    @property
+    def area_unit(self) -> AreaUnit | None:
+        """The unit of areas, if the description, or that of each of its cores, states one."""
+        cores = self.values.get("cores")
+        parts = list(cores.values()) if isinstance(cores, dict) else [self.values]
+        stated = {x.get("area_unit") if isinstance(x, dict) else None for x in parts}
+        return AreaUnit.MM2 if stated == {AreaUnit.MM2} else None
 
 
 class Setting(Frozen, frozen=True):

@@ -15,7 +15,7 @@ from nestmap.model.mapping.constraints import OperandLink
 from nestmap.model.mapping.dataflow import Dataflow
 from nestmap.model.mapping.spatial import SpatialMapping
 from nestmap.model.mapping.temporal import TemporalMapping
-from nestmap.model.units import Area, Count, Cycles, CyclesShare, NanoSeconds, PicoJoules
+from nestmap.model.units import Area, AreaUnit, Count, Cycles, CyclesShare, NanoSeconds, PicoJoules
 
 if TYPE_CHECKING:
     from nestmap.model.arrays import Floats
@@ -123,6 +123,7 @@ class CostModelEvaluation(Frozen, frozen=True):
     offloading: CyclesShare
     drain: Cycles
     area: Area
+    area_unit: AreaUnit | None = None
     areas: tuple[PartArea, ...] = ()
     array_energies: tuple[PartEnergy, ...] = ()
     static_energies: tuple[StaticEnergy, ...] = ()

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 from math import ceil, floor, log10
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+if TYPE_CHECKING:
+    from nestmap.model.units import AreaUnit
+
+ARBITRARY_UNITS: Final = "a.u."
 TIMES: Final = "\u00d7"
 MINUS: Final = "\u2212"
 
@@ -95,6 +99,20 @@ def energy_text(picojoules: float) -> str:
     '95.13 µJ'
     """
     return with_micro(energy(picojoules))
+
+
+def area_unit(unit: AreaUnit | None) -> str:
+    """The unit of areas; arbitrary units if the description states none."""
+    return ARBITRARY_UNITS if unit is None else unit.value
+
+
+def area_text(area: float, unit: AreaUnit | None) -> str:
+    """An area with its unit.
+
+    >>> area_text(12.345678, None)
+    '12.35 a.u.'
+    """
+    return f"{area:.4g} {area_unit(unit)}"
 
 
 def count(number: int) -> str:

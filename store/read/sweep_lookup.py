@@ -66,7 +66,7 @@ def create_sweep_views(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
     if "sweep_" not in sql.lower():
         return
     for name, key, objectives, structure in connection.execute(_VIEWED).fetchall():
-        expressions = (
+        expressions = " ".join(
             f"design.objective_values[{n}] AS {quote_name(objective)},"
             for n, objective in enumerate(objectives, start=1)
             if objective not in _FIGURES
@@ -74,7 +74,7 @@ def create_sweep_views(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
         view = _VIEW.format(
             name=quote_name(f"sweep_{name}"),
             structure=quote_literal(structure.replace('"JSON"', '"VARCHAR"')),
-            expressions=" ".join(expressions),
+            expressions=expressions,
             key=quote_literal(key),
         )
         connection.execute(view)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from nestmap.model import InfeasibleError, Objective
 from nestmap.model.design_space.expression_syntax import Value
 from nestmap.model.design_space.objective import SweepObjective
+from nestmap.model.units import AreaUnit
 from nestmap.pipeline.format.numbers import engineering
 
 Floats = npt.NDArray[np.float64]
@@ -43,14 +44,14 @@ class ParameterColumn(NamedTuple):
 class ObjectiveColumn(NamedTuple):
     """An objective of the sweep and its value for each design.
 
-    Energies are in pJ, latencies in cycles, EDP in pJ x cycles, areas in the unit of the
-    description; expressions have no unit. ``limits`` are values at which constraints remove
-    designs.
+    Energies are in pJ, latencies in cycles, EDP in pJ x cycles, areas in ``area_unit`` if it is
+    known; expressions have no unit. ``limits`` are values at which constraints remove designs.
     """
 
     objective: SweepObjective
     values: Floats
     limits: tuple[float, ...] = ()
+    area_unit: AreaUnit | None = None
 
 
 @final

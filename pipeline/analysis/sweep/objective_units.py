@@ -8,7 +8,14 @@ import numpy as np
 
 from nestmap.model.design_space.objective import DesignObjective, ObjectiveFormula, SweepObjective
 from nestmap.pipeline.analysis.sweep.designs_view import ObjectiveColumn
-from nestmap.pipeline.format.numbers import TIMES, Unit, cycles_unit, energy_unit, power_unit
+from nestmap.pipeline.format.numbers import (
+    TIMES,
+    Unit,
+    area_unit,
+    cycles_unit,
+    energy_unit,
+    power_unit,
+)
 
 _NAMES: Final = {
     DesignObjective.ENERGY: "Energy",
@@ -33,8 +40,7 @@ class Labelled(NamedTuple):
 def labelled(column: ObjectiveColumn) -> Labelled:
     """The label and the unit for the values of an objective.
 
-    Areas have the description's unit, expressions none, but a power of ten if they are large or
-    small.
+    Expressions have none, but a power of ten if they are large or small.
     """
     name, largest = objective_title(column.objective), float(column.values.max())
     match column.objective:
@@ -46,7 +52,7 @@ def labelled(column: ObjectiveColumn) -> Labelled:
             energy = energy_unit(largest)
             unit = Unit(energy.divisor, f"{energy.name} {TIMES} cycles")
         case DesignObjective.AREA:
-            return Labelled(name, Unit(1.0, ""))
+            unit = Unit(1.0, area_unit(column.area_unit))
         case ObjectiveFormula():
             unit = power_unit(float(np.abs(column.values).max()))
             if not unit.name:

@@ -119,6 +119,7 @@ def _total(evaluation: NetworkEvaluation) -> Json:
         "edp": evaluation.edp,
         "static_energy": evaluation.static_energy,
         "area": evaluation.area,
+        "area_unit": evaluation.largest.area_unit,
         "clock_period": evaluation.clock_period,
         "macs": evaluation.macs,
         "utilization": evaluation.utilization,

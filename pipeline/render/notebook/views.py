@@ -56,10 +56,10 @@ from nestmap.pipeline.render.tables.breakdown import (
 from nestmap.pipeline.render.tables.columns import Column, number_column
 from nestmap.pipeline.render.tables.results import (
     MEMORY_COLUMNS,
-    MEMORY_COST_COLUMNS,
-    MEMORY_COSTS,
     memory_cells,
     memory_cost_cells,
+    memory_cost_columns,
+    memory_costs_note,
     nest_columns,
     nest_rows,
 )
@@ -196,9 +196,9 @@ def accelerator_html(accelerator: Accelerator) -> str:
     return container(
         table(
             f"Accelerator {accelerator.name}: {array_text(accelerator)}",
-            (*MEMORY_COLUMNS, _PORTS, *MEMORY_COST_COLUMNS),
+            (*MEMORY_COLUMNS, _PORTS, *memory_cost_columns(accelerator)),
             [_memory(accelerator, level) for level in accelerator.memories],
-            note=" ".join((*_facts(accelerator), MEMORY_COSTS)),
+            note=" ".join((*_facts(accelerator), memory_costs_note(accelerator))),
         )
     )
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from nestmap.model.dims import MOVEMENTS
 from nestmap.model.hardware.imc import ArrayPart
 from nestmap.pipeline.format.numbers import (
+    area_text,
     capacity,
     count,
     cycles,
@@ -69,6 +70,10 @@ def _energy_parts(cme: CostModelEvaluation) -> Iterator[tuple[str, str, str]]:
             yield f"    {printable(entry.part)}", energy(entry.energy), f"{entry.power:.4g} mW"
 
 
+def _unstated(cme: CostModelEvaluation) -> str:
+    return "" if cme.area_unit else ", in a unit that its description does not state"
+
+
 def _machine_parts(cme: CostModelEvaluation) -> Iterator[tuple[str, str, str]]:
     """Area and clock, if the accelerator describes them."""
     if cme.clock_period is not None:
@@ -76,9 +81,13 @@ def _machine_parts(cme: CostModelEvaluation) -> Iterator[tuple[str, str, str]]:
         yield "Clock period", f"{cme.clock_period:.4g} ns", "of the array"
         yield "  time", engineering(nanoseconds * 1e-9, "s"), "latency x clock period"
     if cme.area:
-        yield "Area", f"{cme.area:.4g}", "of the accelerator, in the unit of its description"
+        yield "Area", area_text(cme.area, cme.area_unit), f"of the accelerator{_unstated(cme)}"
         for part in cme.areas:
-            yield f"  {printable(part.part)}", f"{part.area:.4g}", share(part.area / cme.area)
+            yield (
+                f"  {printable(part.part)}",
+                area_text(part.area, cme.area_unit),
+                share(part.area / cme.area),
+            )
 
 
 def _latency_parts(cme: CostModelEvaluation) -> Iterator[tuple[str, str, str]]:

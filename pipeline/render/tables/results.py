@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 from nestmap.model.dims import LayerOperand
 from nestmap.pipeline.format.mappings import spatial_text
 from nestmap.pipeline.format.numbers import (
+    ARBITRARY_UNITS,
+    area_unit,
     capacity,
     count,
     cycles,
@@ -59,18 +61,23 @@ MEMORY_COLUMNS: Final = (
 )
 """The position, size and instances of a memory."""
 
-MEMORY_COST_COLUMNS: Final = (
-    number_column("Read", "pJ"),
-    number_column("Write", "pJ"),
-    number_column("Area", "each"),
-    number_column("Leakage", "mW each"),
-)
 
-MEMORY_COSTS: Final = (
-    "Read, write: energy of an access of a port's full width. Area is in the unit of the "
-    "description (mm2 where it is computed)."
-)
-"""The columns of a memory's costs."""
+def memory_cost_columns(accelerator: Accelerator) -> tuple[Column, ...]:
+    """The columns of a memory's costs."""
+    return (
+        number_column("Read", "pJ"),
+        number_column("Write", "pJ"),
+        number_column("Area", f"{area_unit(accelerator.area_unit)} each"),
+        number_column("Leakage", "mW each"),
+    )
+
+
+def memory_costs_note(accelerator: Accelerator) -> str:
+    """What these columns are."""
+    note = "Read, write: energy of an access of a port's full width."
+    if accelerator.area_unit is None:
+        note += f" {ARBITRARY_UNITS}: the description states no unit of areas (area_unit: mm2)."
+    return note
 
 
 def has_bounds(evaluation: NetworkEvaluation) -> bool:

@@ -13,13 +13,13 @@ from nestmap.costmodel.imc.array import (
     peak_performance,
 )
 from nestmap.model import Accelerator, ArrayPart, InMemoryCompute, MemoryLevel
-from nestmap.pipeline.format.numbers import count
+from nestmap.pipeline.format.numbers import area_text, count
 from nestmap.pipeline.render.tables.columns import Column, number_column
 from nestmap.pipeline.render.tables.results import (
     MEMORY_COLUMNS,
-    MEMORY_COST_COLUMNS,
     memory_cells,
     memory_cost_cells,
+    memory_cost_columns,
 )
 from nestmap.pipeline.render.tables.table import table
 from nestmap.pipeline.render.text.plain_table import Line, table_lines
@@ -43,7 +43,8 @@ def array_facts(accelerator: Accelerator) -> str:
             facts.append(f"Clock period {array.clock_period:.4g} ns.")
     area = total_area(accelerator)
     if area:
-        facts.append(f"Area {area:.4g}, of array and memories together.")
+        text = area_text(area, accelerator.area_unit)
+        facts.append(f"Area {text}, of array and memories together.")
     return " ".join(facts)
 
 
@@ -80,7 +81,7 @@ def part_table(accelerator: Accelerator) -> list[Line]:
 
 def memory_table(accelerator: Accelerator) -> list[Line]:
     """A row for each memory, innermost first."""
-    columns = (*MEMORY_COLUMNS, _WIDTH, *MEMORY_COST_COLUMNS)
+    columns = (*MEMORY_COLUMNS, _WIDTH, *memory_cost_columns(accelerator))
     return table_lines(
         table(columns, [_memory(accelerator, level) for level in accelerator.memories])
     )

@@ -19,7 +19,7 @@ from nestmap.model import (
 )
 from nestmap.pipeline.analysis.network.reduced_unrollings import ReducedUnrolling
 from nestmap.pipeline.format.mappings import sizes_text, spatial_text, unrolled_text
-from nestmap.pipeline.format.numbers import count, cycles, energy, engineering, share
+from nestmap.pipeline.format.numbers import area_text, count, cycles, energy, engineering, share
 from nestmap.pipeline.render.tables.columns import Column
 from nestmap.pipeline.render.tables.results import (
     TIMES,
@@ -118,7 +118,8 @@ def machine_note(evaluation: NetworkEvaluation) -> str:
         seconds = engineering(evaluation.latency * evaluation.clock_period * 1e-9, "s")
         said.append(f"time {seconds} at {evaluation.clock_period:.4g} ns a cycle")
     if says_area(evaluation.largest):
-        said.append(f"area {evaluation.area:.4g} ({_area_parts(evaluation.largest)})")
+        area = area_text(evaluation.area, evaluation.largest.area_unit)
+        said.append(f"area {area} ({_area_parts(evaluation.largest)})")
     text = ", ".join(said)
     return f"{text[0].upper()}{text[1:]}." if text else ""
 

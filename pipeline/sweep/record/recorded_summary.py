@@ -65,6 +65,7 @@ def read_summary(name: str, store: Store) -> SweepSummary:
     (gaps,) = store.query(_GAPS, {"sweep": sweep.info.key}).rows()
     return SweepSummary(
         space=question.space,
+        area_unit=question.base.area_unit,
         mapped_for=question.mapped_for,
         is_scheduled=is_multicore(question.base.values),
         designs=sweep.state.designs,
@@ -74,7 +75,7 @@ def read_summary(name: str, store: Store) -> SweepSummary:
         reasons=tuple(_reasons(store, sweep)),
         unproven=int(str(gaps["unproven"])),
         gap=float(str(gaps["gap"])),
-        columns=lambda: _view(question.space, store, sweep),
+        columns=lambda: _view(question, store, sweep),
     )
 
 
@@ -91,7 +92,8 @@ def _reasons(store: Store, sweep: SweepRecord) -> Iterator[Reason]:
         yield Reason(str(row["reason"]), int(str(row["first"])), int(str(row["designs"])))
 
 
-def _view(space: DesignSpace, store: Store, sweep: SweepRecord) -> DesignsView:
+def _view(question: SweepQuestion, store: Store, sweep: SweepRecord) -> DesignsView:
+    space, unit = question.space, question.base.area_unit
     columns = [f"objective_values[{n + 1}]" for n in range(len(space.objectives))]
     statement = _COLUMNS.format(values=", ".join(columns))
     table = store.query(statement, {"sweep": sweep.info.key}).arrow()
@@ -104,7 +106,7 @@ def _view(space: DesignSpace, store: Store, sweep: SweepRecord) -> DesignsView:
         parameters=tuple(_parameters(space, numbers)),
         objectives=tuple(
             ObjectiveColumn(
-                x, table.column(n + 3).to_numpy().astype(np.float64), space.limits_of(x)
+                x, table.column(n + 3).to_numpy().astype(np.float64), space.limits_of(x), unit
             )
             for n, x in enumerate(space.objectives)
         ),

@@ -35,7 +35,10 @@ from nestmap.pipeline.analysis.sweep.designs_view import (
 
 
 def view_of(
-    space: DesignSpace, designs: Sequence[DesignResult], front: Sequence[DesignResult]
+    space: DesignSpace,
+    base: Description,
+    designs: Sequence[DesignResult],
+    front: Sequence[DesignResult],
 ) -> DesignsView:
     """The feasible designs, with the free parameters that differ between them."""
     feasible = [x for x in designs if x.is_feasible]
@@ -50,6 +53,7 @@ def view_of(
                 x,
                 np.array([design.figure(x) for design in feasible], np.float64),
                 space.limits_of(x),
+                base.area_unit,
             )
             for x in space.objectives
         ),
@@ -161,7 +165,7 @@ class SweepResult(Frozen, frozen=True):
     @cached_property
     def view(self) -> DesignsView:
         """The feasible designs as columns, which the figures of ``render.figures`` draw."""
-        return view_of(self.space, self.points, self.front)
+        return view_of(self.space, self.base, self.points, self.front)
 
     @property
     def summary(self) -> SweepSummary:
@@ -174,6 +178,7 @@ class SweepResult(Frozen, frozen=True):
         is_feasible = len(self.infeasible) < len(self.points)
         return SweepSummary(
             space=self.space,
+            area_unit=self.base.area_unit,
             mapped_for=self.mapped_for,
             is_scheduled=is_multicore(self.base.values),
             designs=len(self.points) // len(self.mapped_for),

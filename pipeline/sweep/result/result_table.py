@@ -9,7 +9,7 @@ from nestmap.model.design_space.expression_syntax import Value
 from nestmap.model.design_space.objective import DesignObjective, ObjectiveFormula
 from nestmap.model.design_space.result import DesignResult
 from nestmap.model.design_space.space import Aggregate
-from nestmap.pipeline.format.numbers import count, gap_text
+from nestmap.pipeline.format.numbers import area_unit, count, gap_text
 from nestmap.pipeline.render.tables import cells
 from nestmap.pipeline.render.tables.columns import Align, Column, number_column
 from nestmap.pipeline.render.tables.table import Cell, Table, table
@@ -36,7 +36,7 @@ def front_table(result: SweepSummary, link: Callable[[int], str] = lambda _: "")
     gaps = [number_column("Gap")] if any(x.gap for x in result.front) else []
     mapped = [Column(_how(result))] if len(result.mapped_for) > 1 else []
     design = [number_column("Design"), *parameters, *mapped]
-    columns = [*design, *figures, *edp, number_column("Area"), *others]
+    columns = [*design, *figures, *edp, number_column("Area", area_unit(result.area_unit)), *others]
     rows = [(*_cells(result, x, link), *(cells.gap(x.gap) for _ in gaps)) for x in result.front]
     return table([*columns, *gaps], rows)
 

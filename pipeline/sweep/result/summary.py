@@ -11,6 +11,7 @@ from nestmap.model import Objective
 from nestmap.model.design_space.objective import SweepObjective
 from nestmap.model.design_space.result import DesignResult
 from nestmap.model.design_space.space import DesignSpace
+from nestmap.model.units import AreaUnit
 from nestmap.pipeline.analysis.sweep.designs_view import DesignsView
 
 
@@ -35,6 +36,7 @@ class SweepSummary:
     """
 
     space: DesignSpace
+    area_unit: AreaUnit | None
     mapped_for: tuple[Objective, ...]
     is_scheduled: bool
     designs: int

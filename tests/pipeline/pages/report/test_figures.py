@@ -172,7 +172,7 @@ def test_imc_parts_and_areas() -> None:
         "Peak pJ/cycle",
     )
     areas = captioned(found.tree, f"Areas of {accelerator.name}")
-    assert sum(areas.values("Area")) == pytest.approx(found.run.evaluation.area)
+    assert sum(areas.values("Area a.u.")) == pytest.approx(found.run.evaluation.area)
     for result in alone(found.run):
         energy = captioned(pane(found, result.cme.layer), "Energy of")
         parts = dict(zip(energy.texts("Part"), energy.values("Energy"), strict=True))

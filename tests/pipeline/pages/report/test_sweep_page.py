@@ -160,7 +160,7 @@ def test_a_sweep_knows_the_limits_of_its_objectives(tmp_path: Path) -> None:
 def test_charts_have_expressions_by_their_text() -> None:
     view = designs(20, (LOSS, AREA))
     front, _ = sweep_charts(view)
-    assert front.title == "-energy (\u00d7 10^9) over Area"
+    assert front.title == "-energy (\u00d7 10^9) over Area (a.u.)"
     least = view.objectives[0].values.min()
     told = f"Least -energy: design {view.objectives[0].values.argmin()}, -energy {least / 1e9:,.4g}"
     assert f"{told} \u00d7 10^9." in front.summary
