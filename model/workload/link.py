@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from nestmap.model.workload.affine import AffineIndex
@@ -17,7 +18,7 @@ def shape_contradiction(producer: Layer, consumer: Layer, operand: InputOperand)
     Axes correspond in order. Tensors with other axes must have as many elements. Where neither the
     length nor the padding of an axis is known, what is read beyond its end is padding.
     """
-    written = _written(producer)
+    written = written_sizes(producer)
     read = tuple(_fitting(consumer, index) for index in operand.indices)
     if _fits(written, read):
         return None
@@ -40,7 +41,23 @@ def precision_contradiction(producer: Layer, consumer: Layer, operand: InputOper
     )
 
 
-def _written(producer: Layer) -> tuple[int, ...]:
+def concatenation_axis(
+    producers: Sequence[Layer], consumer: Layer, operand: InputOperand
+) -> int | None:
+    """The axis along which outputs, one after the other, are what an input reads, if any."""
+    written = [written_sizes(producer) for producer in producers]
+    read = tuple(_fitting(consumer, index) for index in operand.indices)
+    for axis in range(len(read)):
+        apart = {(*sizes[:axis], *sizes[axis + 1 :]) for sizes in written}
+        if len(apart) == 1 and all(len(sizes) == len(read) for sizes in written):
+            whole = sum(sizes[axis] for sizes in written)
+            if _fits((*written[0][:axis], whole, *written[0][axis + 1 :]), read):
+                return axis
+    return None
+
+
+def written_sizes(producer: Layer) -> tuple[int, ...]:
+    """The lengths of the axes that a layer writes."""
     sizes = producer.sizes
     return tuple(
         index.axis_length(tuple(sizes[d] for d in index.dimensions))

@@ -74,14 +74,14 @@ _LOOP_SIZES: Final = Field(
 _PRECISION: Final = Field(
     "operand_precision",
     "[bits per element](#precisions) of each operand",
-    "fields",
+    "the fields",
     "{W: 8, I: 8, O: 16, O_final: 8}",
 )
 _DENSITY: Final = Field(
     "operand_density",
     "the [share of elements](#densities) of each operand that are not zero, of the output when it "
     "is finished; memories that compress and arrays that gate operations make use of it",
-    "fields",
+    "shares by operand",
     "{I: 0.42, O: 0.3}",
     Need.OPTIONAL,
     default="{}",
@@ -98,7 +98,7 @@ NAME: Final = Field(
 SOURCE: Final = Field(
     "operand_source",
     "which layer [produces](#sources) an input",
-    "layer ids by operand",
+    "layer ids, or lists of them, by operand",
     "{I: 0}",
     Need.OPTIONAL,
     default="{}",
@@ -129,7 +129,10 @@ SOURCES: Final = Entries(
     "By input. An input that is not listed comes from outside: `W` is a constant, any other one is "
     "an input of the network. Layers may be listed in any order but must not form a cycle.",
     SOURCE.kind,
-    (Form("I: 0", "the output of layer 0; in layer 0 itself, an input from outside"),),
+    (
+        Form("I: 0", "the output of layer 0; in layer 0 itself, an input from outside"),
+        Form("I: [0, 1]", "the outputs of layers 0 and 1, concatenated"),
+    ),
 )
 
 _SHARE: Final = "a share of elements, above 0 and at most 1"

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
+from itertools import accumulate, chain
 from pathlib import Path
+from typing import final
 
-from nestmap.model import InputOperand, Layer, Workload
+from nestmap.model import InputOperand, Layer, LayerNode, NoCostNode, Tensor, Workload
 from nestmap.model.base import copy_with
 from nestmap.model.errors import warn_of_input
+from nestmap.model.workload.access import AccessRoute, Shift
 from nestmap.model.workload.consistency import EXPECTED_PRECISION, EXPECTED_SHAPE
-from nestmap.model.workload.link import precision_contradiction, shape_contradiction
+from nestmap.model.workload.graph import Node
+from nestmap.model.workload.link import (
+    concatenation_axis,
+    precision_contradiction,
+    shape_contradiction,
+    written_sizes,
+)
 from nestmap.pipeline.frontend.given import FieldValues
 from nestmap.pipeline.frontend.yaml.axes import Fields
 from nestmap.pipeline.frontend.yaml.file_kind import FileKind
 from nestmap.pipeline.frontend.yaml.layer import ID, LAYER, NAME, SOURCE, parse_layer
 from nestmap.pipeline.frontend.yaml.load import read_source
+from nestmap.pipeline.frontend.yaml.located_node import Node as YamlNode
 
 
 def parse_workload_yaml(source: Path | Sequence[FieldValues]) -> Workload:
@@ -35,42 +46,119 @@ def parse_workload_yaml(source: Path | Sequence[FieldValues]) -> Workload:
         raise root.error("at least one layer")
     layers = [node.fields(LAYER) for node in nodes]
     names = _names(layers)
-    sources = {i: _sources(i, layer, names) for i, layer in zip(names, layers, strict=True)}
-    _check_acyclic(sources, names, dict(zip(names, layers, strict=True)))
+    fields = dict(zip(names, layers, strict=True))
+    sources = {i: _sources(i, fields[i], names) for i in names}
+    _check_acyclic(sources, names, fields)
     made = [
-        parse_layer(node, fields, names[i], {k: names[v] for k, v in sources[i].items()})
-        for i, node, fields in zip(names, nodes, layers, strict=True)
+        parse_layer(node, fields[i], names[i], _single_sources(sources[i], names))
+        for i, node in zip(names, nodes, strict=True)
     ]
-    read = _checked_links(made, dict(zip(names.values(), layers, strict=True)))
+    linked = _Links(dict(zip(names, made, strict=True)), fields, sources)
     with root.locate_errors():
         name = source.stem if isinstance(source, Path) else "workload"
-        return Workload.of(*read, name=name)
+        return Workload.of(*linked.nodes(), name=name)
 
 
-def _checked_links(made: Collection[Layer], fields: Mapping[str, Fields]) -> Iterator[Layer]:
-    """The layers, which read from outside what their source writes in another shape.
+_Sources = Mapping[str, tuple[int, ...]]
+"""The ids of the layers that produce each input: of several, one after the other."""
 
-    ZigZag reads such files, for example with the channels of a concatenation, and its own files
-    differ in precision: both are warnings.
+
+def _single_sources(sources: _Sources, names: Mapping[int, str]) -> dict[str, str]:
+    return {operand: names[ids[0]] for operand, ids in sources.items() if len(ids) == 1}
+
+
+@final
+@dataclass(frozen=True)
+class _Links:
+    """The layers of a file by id, with their fields, and what produces their inputs.
+
+    Layers read from outside what their source writes in another shape. ZigZag reads such files, for
+    example with the channels of a concatenation, and its own files differ in precision: both are
+    warnings.
     """
-    layers = {layer.name: layer for layer in made}
-    for consumer in made:
-        inputs = list[InputOperand]()
-        for operand in consumer.inputs:
-            inputs.append(operand)
-            if operand.source is None:
-                continue
-            producer = layers[operand.source]
-            where = fields[consumer.name][SOURCE].entries()[operand.name]
-            shape = shape_contradiction(producer, consumer, operand)
-            bits = precision_contradiction(producer, consumer, operand)
-            if shape is not None:
-                expected = f"{EXPECTED_SHAPE}; the input comes from the outermost memory"
-                warn_of_input(where.where, shape, expected)
-                inputs[-1] = copy_with(operand, {"source": None, "other_source": operand.source})
-            elif bits is not None:
-                warn_of_input(where.where, bits, EXPECTED_PRECISION)
-        yield copy_with(consumer, {"inputs": tuple(inputs)})
+
+    layers: Mapping[int, Layer]
+    fields: Mapping[int, Fields]
+    sources: Mapping[int, _Sources]
+
+    def nodes(self) -> Iterator[Node]:
+        """The layers, and a concatenation before each input of several sources."""
+        joined = dict[int, Tensor]()
+        made = list[Node]()
+        for number, consumer in self.layers.items():
+            inputs = list[InputOperand]()
+            for operand in consumer.inputs:
+                parts = self.sources[number].get(operand.name, ())
+                axis = self._concatenation_axis(number, operand)
+                if axis is None:
+                    inputs.append(self._checked(number, operand, parts))
+                    continue
+                tensors = {i: _output(self.layers[i], operand) for i in parts}
+                joint = f"{consumer.name}/{operand.name}"
+                made.append(_concatenation(joint, [tensors[i] for i in parts], axis))
+                inputs.append(copy_with(operand, {"source": joint}))
+                joined |= tensors
+            made.append(LayerNode(layer=copy_with(consumer, {"inputs": tuple(inputs)})))
+        outputs = {self.layers[i].name: (tensor,) for i, tensor in joined.items()}
+        return (
+            copy_with(x, {"outputs": outputs[x.name]}) if x.name in outputs else x for x in made
+        )
+
+    def _concatenation_axis(self, number: int, operand: InputOperand) -> int | None:
+        parts = [self.layers[i] for i in self.sources[number].get(operand.name, ())]
+        if len(parts) < 2:
+            return None
+        return concatenation_axis(parts, self.layers[number], operand)
+
+    def _checked(self, number: int, operand: InputOperand, parts: Sequence[int]) -> InputOperand:
+        """An input that one layer produces, or several in another shape."""
+        if not parts:
+            return operand
+        consumer, producer = self.layers[number], self.layers[parts[0]]
+        shape = _contradiction(consumer, operand, [self.layers[i] for i in parts])
+        bits = precision_contradiction(producer, consumer, operand)
+        where = self.fields[number][SOURCE].entries()[operand.name].where
+        if shape is not None:
+            expected = f"{EXPECTED_SHAPE}; the input comes from the outermost memory"
+            warn_of_input(where, shape, expected)
+            return copy_with(operand, {"source": None, "other_source": producer.name})
+        if bits is not None:
+            warn_of_input(where, bits, EXPECTED_PRECISION)
+        return operand
+
+
+def _contradiction(
+    consumer: Layer, operand: InputOperand, producers: Sequence[Layer]
+) -> str | None:
+    if len(producers) == 1:
+        return shape_contradiction(producers[0], consumer, operand)
+    names = ", ".join(repr(x.name) for x in producers)
+    return f"{operand.name} of {consumer.name!r} from {names}, which no axis joins to what it reads"
+
+
+def _output(producer: Layer, operand: InputOperand) -> Tensor:
+    name, sizes = f"{producer.name}:0", written_sizes(producer)
+    return Tensor(name=name, sizes=sizes, precision=operand.precision)
+
+
+def _concatenation(name: str, parts: Sequence[Tensor], axis: int) -> NoCostNode:
+    """The node that puts tensors one after the other; each element is that of one of them."""
+    lengths = [(part.sizes or ())[axis] for part in parts]
+    starts = accumulate(lengths, initial=0)
+    shifts = (
+        Shift(axis=axis, start=-start, step=1, size=length)
+        for start, length in zip(starts, lengths, strict=False)
+    )
+    first = parts[0].sizes or ()
+    whole = (*first[:axis], sum(lengths), *first[axis + 1 :])
+    return NoCostNode(
+        name=name,
+        operator="Concat",
+        sources=tuple(part.name.removesuffix(":0") for part in parts),
+        inputs=tuple(parts),
+        outputs=(Tensor(name=f"{name}:0", sizes=whole, precision=parts[0].precision),),
+        routes=tuple(AccessRoute(input=n, steps=(shift,)) for n, shift in enumerate(shifts)),
+    )
 
 
 def _names(layers: Collection[Fields]) -> dict[int, str]:
@@ -95,31 +183,39 @@ def _names(layers: Collection[Fields]) -> dict[int, str]:
     return names
 
 
-def _sources(number: int, fields: Fields, names: Mapping[int, str]) -> dict[str, int]:
+def _sources(number: int, fields: Fields, names: Mapping[int, str]) -> _Sources:
     """The ids of the layers that produce inputs, by operand."""
     if SOURCE not in fields:
         return {}
-    sources: dict[str, int] = {}
+    sources: dict[str, tuple[int, ...]] = {}
     for operand, node in fields[SOURCE].entries(SOURCE.kind).items():
-        source = node.integer("the id of a layer")
-        if source not in names:
-            known = ", ".join(str(i) for i in list(names)[:20])
-            raise node.error(
-                f"the id of a layer in the file ({known}{', ...' if len(names) > 20 else ''}), or "
-                f"{number}, its own, for an input from outside"
-            )
-        if source != number:
-            sources[operand] = source
+        nodes = node.sequence() if node.is_sequence else (node,)
+        ids = tuple(_source(number, each, names) for each in nodes)
+        if len(ids) > 1 and number in ids:
+            raise node.error("ids of other layers, of which the input is the concatenation")
+        if ids and ids != (number,):
+            sources[operand] = ids
     return sources
 
 
+def _source(number: int, node: YamlNode, names: Mapping[int, str]) -> int:
+    source = node.integer("the id of a layer, or a list of them")
+    if source not in names:
+        known = ", ".join(str(i) for i in list(names)[:20])
+        raise node.error(
+            f"the id of a layer in the file ({known}{', ...' if len(names) > 20 else ''}), or "
+            f"{number}, its own, for an input from outside"
+        )
+    return source
+
+
 def _check_acyclic(
-    sources: Mapping[int, Mapping[str, int]],
+    sources: Mapping[int, _Sources],
     names: Mapping[int, str],
     layers: Mapping[int, Fields],
 ) -> None:
     try:
-        TopologicalSorter({i: of.values() for i, of in sources.items()}).prepare()
+        TopologicalSorter({i: chain(*of.values()) for i, of in sources.items()}).prepare()
     except CycleError as error:
         cycle: list[int] = error.args[1]  # each layer feeds the next; the last one is the first one
         text = " -> ".join(repr(names[i]) for i in cycle)

@@ -135,7 +135,10 @@ def _check_sources(workload: Workload) -> None:
         for operand in layer.inputs:
             if operand.other_source is not None:
                 found = f"{operand.name} from {operand.other_source}, which has another shape"
-                expected = "the same sizes, less the padding, where cores hand on data"
+                expected = (
+                    "the same sizes, less the padding, where cores hand on data; several layers "
+                    "are a concatenation, as in operand_source: {I: [3, 41]}"
+                )
                 raise InputError(f"layer {layer.name}", found, expected)
 
 

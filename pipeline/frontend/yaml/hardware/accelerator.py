@@ -39,7 +39,7 @@ ARRAY_FIELD: Final = Field(
     "operational_array",
     "the compute units: an [ordinary array](#operational-array) or "
     "[one that computes in memory](#array-that-computes-in-memory)",
-    "fields",
+    "names with values",
     "",
 )
 _DATAFLOWS: Final = Field(
@@ -52,7 +52,7 @@ _DATAFLOWS: Final = Field(
 VECTOR_UNIT_FIELD: Final = Field(
     VECTOR_UNIT.at[0],
     "the [unit](#vector-unit) that computes pooling, activations and other vector operators",
-    "fields",
+    "the fields",
     "",
     Need.OPTIONAL,
     otherwise="no vector unit: vector operators cost only their traffic",

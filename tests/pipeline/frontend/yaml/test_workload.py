@@ -9,7 +9,18 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nestmap.model import AffineIndex, Layer, LayerNode, Loop, Term, Workload
+from nestmap.model import (
+    AffineIndex,
+    InputError,
+    InputWarning,
+    Layer,
+    LayerNode,
+    Loop,
+    NoCostNode,
+    Term,
+    Workload,
+)
+from nestmap.model.workload.access import Shift
 from nestmap.pipeline.frontend.yaml.workload import parse_workload_yaml
 
 NETWORK = """\
@@ -209,3 +220,46 @@ def test_what_is_written_is_read(
     workload = parsed(folder, yaml.safe_dump(texts, sort_keys=False))
     assert workload.nodes == tuple(LayerNode(layer=layer) for layer in layers)
     assert Workload.model_validate_json(workload.model_dump_json()) == workload
+
+
+def joined(tmp_path: Path, sources: str, channels: int = 48) -> Workload:
+    """Two layers of 32 and 16 output channels, and one that reads ``sources``."""
+    layer = (
+        "- {{id: {id}, name: {name}, operator_type: Conv, loop_dims: [B, K, C, OY, OX],\n"
+        "   equation: 'O[b][k][oy][ox]+=W[k][c]*I[b][c][oy][ox]', "
+        "loop_sizes: [1, {outputs}, {inputs}, 8, 8],\n"
+        "   operand_precision: {{W: 8, I: 8, O: 16, O_final: 8}}, operand_source: {sources}}}\n"
+    )
+    path = tmp_path / "joined.yaml"
+    path.write_text(
+        layer.format(id=0, name="enc", outputs=32, inputs=16, sources="{}")
+        + layer.format(id=1, name="skip", outputs=16, inputs=16, sources="{}")
+        + layer.format(id=2, name="dec", outputs=8, inputs=channels, sources=sources)
+    )
+    return parse_workload_yaml(path)
+
+
+def test_a_list_of_sources_is_a_concatenation(tmp_path: Path) -> None:
+    workload = joined(tmp_path, "{I: [0, 1]}")
+    concat = workload.nodes[2]
+    assert isinstance(concat, NoCostNode)
+    assert (concat.name, concat.operator, concat.sources) == ("dec/I", "Concat", ("enc", "skip"))
+    assert concat.outputs[0].sizes == (1, 48, 8, 8)
+    assert [x.steps for x in concat.routes or ()] == [
+        (Shift(axis=1, start=0, size=32),),
+        (Shift(axis=1, start=-32, size=16),),
+    ]
+    assert workload.layers[2].inputs[1].source == "dec/I"
+    assert workload.readers["enc"] == workload.readers["skip"] == ("dec",)
+
+
+def test_sources_that_no_axis_joins_come_from_outside(tmp_path: Path) -> None:
+    with pytest.warns(InputWarning, match=r"I of 'dec' from 'enc', 'skip', which no axis joins"):
+        workload = joined(tmp_path, "{I: [0, 1]}", channels=40)
+    assert [node.name for node in workload.nodes] == ["enc", "skip", "dec"]
+    assert workload.layers[2].inputs[1].other_source == "enc"
+
+
+def test_a_layer_is_no_part_of_what_it_reads(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="ids of other layers, of which the input is the"):
+        joined(tmp_path, "{I: [0, 2]}")
