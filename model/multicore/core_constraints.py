@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from nestmap.model.base import Frozen
+from nestmap.model.base import Frozen, copy_with
 from nestmap.model.errors import InputError, suggestion, warn_of_input
 from nestmap.model.mapping.constraints import DEFAULT_TARGET
 from nestmap.model.mapping.dataflow import Dataflow
@@ -71,6 +71,15 @@ class CoreMapping(Frozen, frozen=True):
             if target in self._by_target:
                 return self._by_target[target]
         return CoreAllocation()
+
+    def naming(self, workload: Workload) -> CoreMapping:
+        """The same, with an entry for each of the layers to which a file gives one name."""
+        named = [
+            copy_with(self._by_target[layer.alias], {"target": layer.name})
+            for layer in workload.layers
+            if layer.alias in self._by_target and layer.name not in self._by_target
+        ]
+        return CoreMapping(entries=(*self.entries, *named)) if named else self
 
     def hints_of(self, name: str, operator: str) -> Hints:
         """The outer loops of a node; if its entry has none, those of the default entry."""
@@ -157,6 +166,7 @@ def _check_target(
     entry: CoreAllocation, workload: Workload, operators: Collection[str], where: str
 ) -> None:
     names = [node.name for node in workload.nodes]
+    names += [layer.alias for layer in workload.layers if layer.alias is not None]
     there = {node.operator for node in workload.nodes}
     if entry.target in (DEFAULT_TARGET, *names, *there, *operators):
         return

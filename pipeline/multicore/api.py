@@ -211,7 +211,7 @@ def read_stream(
     """
     network, machine = read_workload(workload, dims), read_multicore(accelerator, store)
     network = narrow_sums(network, machine.room_for_sums)
-    cores = read_core_mapping(mapping)
+    cores = read_core_mapping(mapping).naming(network)
     named = isinstance(mapping, str | Path)
     check_allocations(cores, network, machine, str(mapping) if named else "mapping")
     return StreamProblem(workload=network, accelerator=machine, mapping=cores)

@@ -209,7 +209,7 @@ MAPPING_FAULTS: Final = (
     Fault("[0, 1]\n", "[1, 1]\n#", "2: [0].core_allocation", "cores 1, 1 to choose", "each once"),
     Fault('"OY, all"', "OY", "4: [0].intra_core_tiling[0]", "'OY'", "a number of parts, or all"),
     Fault("OY, all", "OY all", "4: [0].intra_core_tiling[0]", "'OY all'", "such as 'OY, 4'"),
-    Fault("K, 4", "K, *", "5: [0].inter_core_tiling[0]", "'K, *'", "a number of parts, or all"),
+    Fault("OY, all", "OY, *", "4: [0].intra_core_tiling[0]", "'OY, *'", "cores of core_allocation"),
     Fault("K, 4", "K, 0", "5: [0].inter_core_tiling[0]", "'K, 0'", "a number of parts, or all"),
     Fault("K, 4", "K, 9999999999", "5: [0].inter_core_tiling[0]", "'K, 9", "at most 2147483647"),
     Fault("name: Add", "name: Conv", "6: [1]", "a second mapping for 'Conv'", "for each name"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from nestmap.model.multicore.accelerator import CoreId
@@ -17,7 +17,7 @@ from nestmap.pipeline.frontend.yaml.temporal_ordering import DATAFLOW, parse_dat
 _LARGEST: Final = 2**31 - 1
 _TILES: Final = re.compile(r"all|[1-9][0-9]{0,9}")
 _TILED: Final = "a loop dimension and a number of parts, or all, such as 'OY, 4'"
-_CHOSEN: Final = f"{_TILED}; * leaves the number to Stream versions later than 0.0.8"
+_EACH_CORE: Final = f"{_TILED}; * stands for the cores of core_allocation in inter_core_tiling"
 _TILINGS: Final = f"a list, each item {_TILED}"
 
 _CORES: Final = Field(
@@ -67,8 +67,7 @@ TILINGS: Final = Entries(
     "Tilings",
     (ITEM, _INTRA.name),
     "Loops that split a layer, innermost first; loop dimensions that the layer does not have are "
-    "skipped. The number of parts is required: `*`, with which versions of Stream later than 0.0.8 "
-    "choose it, is an error.",
+    "skipped. In `inter_core_tiling`, `*` stands for the number of cores in `core_allocation`.",
     _TILINGS,
     (
         Form('"OY, 4"', "4 parts along `OY`"),
@@ -90,13 +89,14 @@ def parse_allocation(target: str, fields: Mapping[Field, Node]) -> CoreAllocatio
     if fixed and _CORES not in fields:
         raise fields[_FIXED].error("false, or core_allocation in the same entry")
     intra, inter = fields.get(_INTRA), fields.get(_INTER)
+    cores = _cores(fields[_CORES]) if _CORES in fields else ()
     with stated[0].locate_errors():
         allocation = CoreAllocation(
             target=target,
-            cores=_cores(fields[_CORES]) if _CORES in fields else (),
+            cores=cores,
             fixed=fixed,
             intra=_tiling(intra) if intra else (),
-            inter=_tiling(inter) if inter else (),
+            inter=_tiling(inter, cores) if inter else (),
             dataflow=parse_dataflow(fields),
         )
     return allocation if allocation.cores or allocation.hints or allocation.dataflow else None
@@ -109,14 +109,16 @@ def _cores(node: Node) -> tuple[CoreId, ...]:
     return tuple(item.integer(_CORES.kind, minimum=0, maximum=_LARGEST) for item in items)
 
 
-def _tiling(node: Node) -> Hints:
-    return tuple(_tiled(item) for item in node.sequence(_TILINGS))
+def _tiling(node: Node, cores: Collection[CoreId] = ()) -> Hints:
+    return tuple(_tiled(item, len(set(cores))) for item in node.sequence(_TILINGS))
 
 
-def _tiled(node: Node) -> HintLoop:
+def _tiled(node: Node, cores: int) -> HintLoop:
     dimension, _, tiles = (part.strip() for part in node.text(_TILED).partition(","))
+    if tiles == "*" and cores:
+        tiles = str(cores)
     if not is_name(dimension) or not _TILES.fullmatch(tiles):
-        raise node.error(_CHOSEN if tiles == "*" else _TILED)
+        raise node.error(_EACH_CORE if tiles == "*" else _TILED)
     if tiles == "all":
         return HintLoop(dimension=dimension.upper())
     if int(tiles) > _LARGEST:

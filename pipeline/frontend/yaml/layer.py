@@ -87,6 +87,13 @@ _DENSITY: Final = Field(
     default="{}",
     origin=Origin.NESTMAP,
 )
+_HIDDEN: Final = Field(
+    "is_hidden",
+    "operands that are states of spiking neurons; they count as any other operand",
+    "anything",
+    "[I]",
+    Need.IGNORED,
+)
 NAME: Final = Field(
     "name",
     "the name of the layer in reports and mapping entries; a second layer of a name gets its id",
@@ -109,7 +116,7 @@ LAYER: Final = Section(
     "A workload file is a list of layers.",
     (
         *(ID, _OPERATOR, _EQUATION, _LOOP_DIMS, _LOOP_SIZES, _PRECISION),
-        *(NAME, RELATIONS_FIELD, SOURCE, AXES, AXIS_SIZES, PADDING, _DENSITY),
+        *(NAME, RELATIONS_FIELD, SOURCE, AXES, AXIS_SIZES, PADDING, _DENSITY, _HIDDEN),
     ),
 )
 RELATIONS: Final = Entries(
@@ -204,6 +211,9 @@ def parse_layer(node: Node, fields: Fields, name: str, sources: Mapping[str, str
             constants=[o for o in operands if o == _WEIGHT and o not in sources],
             axes=axes,
         )
+    if _HIDDEN in fields:
+        found = "states of spiking neurons, which stay from one time step to the next"
+        warn_of_input(fields[_HIDDEN].where, found, "none: they count as any other operand")
     stated = fields[NAME].text(NAME.kind) if NAME in fields else name
     if stated != name:
         layer = copy_with(layer, {"alias": stated})

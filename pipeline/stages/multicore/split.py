@@ -60,6 +60,7 @@ def _problem(workload: Workload, sources: StreamSources) -> StreamProblem:
     accelerator = parse_multicore(sources.accelerator)
     workload = narrow_sums(workload, accelerator.room_for_sums)
     mapping = CoreMapping() if sources.mapping is None else parse_core_mapping(sources.mapping)
+    mapping = mapping.naming(workload)
     check_allocations(mapping, workload, accelerator, str(sources.mapping or "mapping"))
     return StreamProblem(workload=workload, accelerator=accelerator, mapping=mapping)
 

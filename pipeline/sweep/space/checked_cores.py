@@ -82,11 +82,12 @@ class CheckedCores:
         """
         where = self.settings.space.mapping or "mapping"
         networks = [narrow_sums(x, accelerator.room_for_sums) for x in self.networks]
-        for network in networks:
-            check_allocations(self.mapping, network, accelerator, where)
+        mappings = [self.mapping.naming(network) for network in networks]
+        for network, mapping in zip(networks, mappings, strict=True):
+            check_allocations(mapping, network, accelerator, where)
         return tuple(
-            StreamProblem(workload=network, accelerator=accelerator, mapping=self.mapping)
-            for network in networks
+            StreamProblem(workload=network, accelerator=accelerator, mapping=mapping)
+            for network, mapping in zip(networks, mappings, strict=True)
         )
 
     def quantities(self, design: Design) -> dict[str, Value]:

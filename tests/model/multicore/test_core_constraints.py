@@ -18,6 +18,7 @@ from nestmap.model import (
     check_allocations,
     split_from_hints,
 )
+from nestmap.model.base import copy_with
 from nestmap.model.multicore.core_constraints import NodeKind
 from nestmap.model.multicore.split_options import Convention, HintLoop, SplitMode, SplitOptions
 from nestmap.model.workload.builders import gemm
@@ -183,3 +184,12 @@ def test_entries_without_a_tiling_have_that_of_the_default() -> None:
 
 def test_without_tilings_there_are_no_hints() -> None:
     assert split_from_hints(CoreMapping(entries=(entry(1),)), NETWORK) is None
+
+
+def test_an_entry_is_for_all_layers_of_its_name() -> None:
+    """Two layers of one name in a file have different names here, and one alias."""
+    again = copy_with(FIRST, {"name": "first_3", "alias": "first"})
+    mapping = CoreMapping(entries=(CoreAllocation(target="first", cores=(1,)),))
+    named = mapping.naming(Workload.of(FIRST, again))
+    assert [named.of(x, "Gemm").cores for x in ("first", "first_3")] == [(1,), (1,)]
+    assert mapping.naming(Workload.of(FIRST)) == mapping

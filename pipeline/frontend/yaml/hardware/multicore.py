@@ -104,6 +104,13 @@ MULTICORE: Final = Section(
             "{2.dram.rw_port_1: {ceiling: 64, contiguous: 64, burst: 32}}",
         ),
         _not_looked_at("technology_node", "the cores state their costs", "n3"),
+        _not_looked_at(
+            "memory_aliases",
+            "memories that are views of one; areas here have each core's own",
+            "[[0.vmem, 1.vmem]]",
+        ),
+        _not_looked_at("kernel_library", "for Stream's compiler", "./kernels.yaml"),
+        _not_looked_at("reconfiguration", "for Stream's compiler", "{cycles: 100}"),
     ),
 )
 

@@ -24,6 +24,7 @@ from nestmap.model import (
     Unrolling,
     UnrollingHint,
 )
+from nestmap.model.multicore.split_options import HintLoop
 from nestmap.pipeline.frontend.yaml.mapping import parse_core_mapping, parse_mapping
 from nestmap.pipeline.render.yaml.mapping import mapping_text
 from tests.pipeline.frontend.yaml.zigzag_files import zigzag_inputs
@@ -208,7 +209,13 @@ fused_groups: [{name: all, layers: [Conv]}]
 def test_files_for_later_versions_of_stream_are_refused_by_that_name(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"m.yaml:1: found layers, the format of Stream.*0\.0\.8"):
         _ = parsed(tmp_path, LATER)
-    tiling = "- name: default\n  inter_core_tiling: ['K, *']\n"
-    (tmp_path / "c.yaml").write_text(tiling)
-    with pytest.raises(InputError, match=r"c.yaml:2: .*'K, \*'; .*Stream versions later than"):
-        _ = parse_core_mapping(tmp_path / "c.yaml")
+
+
+def test_a_star_is_the_number_of_allowed_cores(tmp_path: Path) -> None:
+    path, tiling = tmp_path / "c.yaml", "  inter_core_tiling: ['K, *']\n"
+    path.write_text(f"- name: default\n  core_allocation: [0, 1, 3]\n{tiling}")
+    (entry,) = parse_core_mapping(path).entries
+    assert entry.inter == (HintLoop(dimension="K", tiles=3),)
+    path.write_text(f"- name: default\n{tiling}")
+    with pytest.raises(InputError, match=r"c.yaml:2: .*'K, \*'; .*the cores of core_allocation"):
+        _ = parse_core_mapping(path)

@@ -263,3 +263,10 @@ def test_sources_that_no_axis_joins_come_from_outside(tmp_path: Path) -> None:
 def test_a_layer_is_no_part_of_what_it_reads(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="ids of other layers, of which the input is the"):
         joined(tmp_path, "{I: [0, 2]}")
+
+
+def test_states_of_spiking_layers_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "spiking.yaml"
+    path.write_text(NETWORK.replace("- id: 0\n", "- id: 0\n  is_hidden: [I]\n", 1))
+    with pytest.warns(InputWarning, match=r":2: \[0\].is_hidden: found states of spiking"):
+        assert len(parse_workload_yaml(path).layers) == len(parsed(tmp_path, NETWORK).layers)
