@@ -8,9 +8,11 @@ from typing import Final
 from nestmap.model.workload.graph import Node
 from nestmap.pipeline.frontend.onnx.array.attention import (
     attention,
+    decoder_attention,
     flex_attention,
     group_query_attention,
     multi_head_attention,
+    paged_attention,
     projected_attention,
     quantized_attention,
 )
@@ -78,7 +80,10 @@ ARRAY_OPERATORS: Final[Mapping[str, Converter]] = {
     "com.microsoft.QAttention": quantized_attention,
     **dict.fromkeys(("com.microsoft.MoE", "com.microsoft.QMoE"), mixture_of_experts),
     "com.microsoft.MultiHeadAttention": multi_head_attention,
+    "com.microsoft.DecoderMaskedMultiHeadAttention": decoder_attention,
     "com.microsoft.GroupQueryAttention": group_query_attention,
+    "com.microsoft.SparseAttention": group_query_attention,
+    "com.microsoft.PagedAttention": paged_attention,
     **dict.fromkeys(CELLS, recurrent),
     "com.microsoft.DynamicQuantizeLSTM": dynamic_quantize_lstm,
 }

@@ -18,6 +18,8 @@ from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, shape_text
 from nestmap.pipeline.frontend.onnx.node import node_expansion as expansion
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
 
+_SOFTCAP = 3  # divide, tanh, multiply
+
 # --- converts attention operators of ONNX Runtime; see ``attention_core`` for the layers ---
 # The rotary embeddings of queries and keys in some of them are not counted.
 
@@ -81,8 +83,10 @@ def multi_head_attention(node: NodeReader) -> tuple[Node, ...]:
 def group_query_attention(node: NodeReader) -> tuple[Node, ...]:
     """Converts a GroupQueryAttention node, where several query heads share a key head.
 
-    The keys are those of ``present_key`` if its shape is known, else the past and the new ones. If
-    past and present share a buffer, they are the whole buffer.
+    A SparseAttention node has the same inputs up to the cache; blocks of keys that its layout
+    leaves out count, as masked scores do. The keys are those of ``present_key`` if its shape is
+    known, else the past and the new ones. If past and present share a buffer, they are the whole
+    buffer.
 
     Raises:
         InputError: if shapes or attributes do not match.
@@ -95,10 +99,65 @@ def group_query_attention(node: NodeReader) -> tuple[Node, ...]:
     present = node.output_extents(1)
     if len(present) == 4 and present[2] > 0:
         key, values = replace(key, length=present[2]), replace(values, length=present[2])
-    given = AttentionOperands(query, key, values, (), 1 + 3 * bool(node.number("softcap", 0.0)))
+    given = AttentionOperands(
+        query, key, values, (), 1 + _SOFTCAP * bool(node.number("softcap", 0.0))
+    )
     nodes = attention_nodes(node, given)
     node.check_output(output_sizes(given, flat=True))
     return (*join_keys, *join_values, *nodes)
+
+
+def decoder_attention(node: NodeReader) -> tuple[Node, ...]:
+    """Converts a DecoderMaskedMultiHeadAttention node: queries of one token, with a cache.
+
+    Keys and values with four axes are those of an encoder. If past and present share a buffer, the
+    keys are the whole buffer.
+
+    Raises:
+        InputError: if shapes or attributes do not match.
+    """
+    count = node.integer("num_heads", 0, least=0)
+    query, key, values = _apart(node, count) if node.has(1) else _grouped(node, count, count)
+    joints: tuple[Node, ...] = ()
+    if node.flag("past_present_share_buffer") and node.has(5):
+        length = node.sizes(5)[2]
+        key, values = replace(key, length=length), replace(values, length=length)
+    else:
+        key, join_keys = append_to_cache(node, key, 5, "present_key")
+        values, join_values = append_to_cache(node, values, 6, "present_value")
+        joints = (*join_keys, *join_values)
+    given = AttentionOperands(query, key, values, _biases(node, 3, 4), _masks(node, 3, 4))
+    nodes = attention_nodes(node, given)
+    node.check_output(output_sizes(given, flat=True))
+    return (*joints, *nodes)
+
+
+def paged_attention(node: NodeReader) -> tuple[Node, ...]:
+    """Converts a PagedAttention node, whose keys and values lie in blocks of a cache.
+
+    Every token attends to all places of the blocks that the table has for its sequence; sequences
+    have equally many tokens, if that is possible.
+
+    Raises:
+        InputError: if shapes or attributes do not match.
+    """
+    heads, key_heads = (node.integer(x, 0, least=1) for x in ("num_heads", "kv_num_heads"))
+    tokens, hidden = node.sizes(0)
+    cache, table = node.sizes(3), node.sizes(7)
+    size = hidden // (heads if node.has(1) else heads + 2 * key_heads)
+    if len(cache) != 4 or len(table) != 2 or cache[2:] != (key_heads, size):
+        found = f"a cache of shape {shape_text(cache)} and a table of {shape_text(table)}"
+        raise node.error(found, f"[blocks, places, {key_heads}, {size}] and [sequences, blocks]")
+    batch = table[0] if not tokens % table[0] else 1
+    query = Heads(batch, heads, tokens // batch, size, expansion.value(node, 0))
+    length = table[1] * cache[1]
+    key, values = (
+        Heads(batch, key_heads, length, size, expansion.value(node, place)) for place in (3, 4)
+    )
+    extra = _SOFTCAP * bool(node.number("softcap", 0.0))
+    nodes = attention_nodes(node, AttentionOperands(query, key, values, (), extra))
+    node.check_output((tokens, heads * size))
+    return nodes
 
 
 def _apart(node: NodeReader, count: int) -> tuple[Heads, Heads, Heads]:
@@ -161,8 +220,6 @@ def _masks(node: NodeReader, *positions: int) -> int:
 
 
 # --- converts attention operators of the ONNX standard ---
-
-_SOFTCAP = 3  # divide, tanh, multiply
 
 
 def attention(node: NodeReader) -> tuple[Node, ...]:

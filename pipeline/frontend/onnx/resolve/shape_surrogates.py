@@ -202,8 +202,21 @@ def _group_query_attention(proto: onnx.NodeProto, types: Types) -> Iterator[Shap
         return
     packed, heads = _shape(proto, 0, types), _integer(proto, "num_heads", 0)
     total = heads + 2 * _integer(proto, "kv_num_heads", 0)
-    if len(packed) == 3 and isinstance(packed[2], int) and total > 0:
-        yield from _times(proto, types, (packed[2], packed[2] // total * heads))
+    if len(packed) in (2, 3) and isinstance(packed[-1], int) and total > 0:
+        yield from _times(proto, types, (packed[-1], packed[-1] // total * heads))
+
+
+def _decoder_attention(proto: onnx.NodeProto, types: Types) -> Iterator[ShapeSurrogate]:
+    """As wide as the value; one input packs query, key and value of equal widths."""
+    if len(proto.input) > 2 and proto.input[2]:
+        if len(_shape(proto, 2, types)) == 3:
+            yield from _multi_head_attention(proto, types)
+        else:
+            yield from _identity(proto, 0)
+        return
+    packed = _shape(proto, 0, types)
+    if len(packed) == 3 and isinstance(packed[2], int):
+        yield from _times(proto, types, (packed[2], packed[2] // 3))
 
 
 _PRODUCTS: Final[Mapping[str, _Rule]] = {
@@ -217,7 +230,11 @@ _PRODUCTS: Final[Mapping[str, _Rule]] = {
     **dict.fromkeys(("com.microsoft.MatMulNBits", "com.microsoft.MatMulBnb4"), _matmul_nbits),
     **dict.fromkeys(("com.microsoft.Attention", "com.microsoft.QAttention"), _projected_attention),
     "com.microsoft.MultiHeadAttention": _multi_head_attention,
-    "com.microsoft.GroupQueryAttention": _group_query_attention,
+    "com.microsoft.DecoderMaskedMultiHeadAttention": _decoder_attention,
+    **{
+        f"com.microsoft.{kind}Attention": _group_query_attention
+        for kind in ("GroupQuery", "Sparse", "Paged")
+    },
 }
 
 SURROGATE_OPERATORS: Final = frozenset((*_SAME, *_ALIKE, *_PRODUCTS))

@@ -246,6 +246,64 @@ def test_group_query_attention_of_onnx_runtime(packed: bool) -> None:
     assert second.sizes == {"C": 16, "D": 1, "K": 32, "B": 1, "H": 2, "B3": 4}
 
 
+@pytest.mark.parametrize("shared", [0, 1])
+def test_decoder_attention_of_onnx_runtime(shared: int) -> None:
+    """One new token, with 15 before it in a cache, or in a buffer for 16."""
+    length = 15 + shared
+    inputs = "float[2,1,64] q, float[2,1,64] k, float[2,1,64] v, " + ", ".join(
+        f"float[2,4,{length},16] {name}" for name in ("pk", "pv")
+    )
+    call = (
+        "y, ok, ov = com.microsoft.DecoderMaskedMultiHeadAttention "
+        f"<num_heads = 4, past_present_share_buffer = {shared}> (q, k, v, , , pk, pv)"
+    )
+    first, second = parse_onnx(written(inputs, call, outputs="y, ok, ov")).layers
+    assert first.sizes == {"C": 16, "D": 1, "K": 16, "B": 2, "H": 4}
+    assert second.sizes == {"C": 16, "D": 1, "K": 16, "B": 2, "H": 4}
+
+
+def test_decoder_attention_to_an_encoder() -> None:
+    """Keys and values of 7 positions, from the encoder."""
+    inputs = "float[2,1,64] q, float[2,4,7,16] k, float[2,4,7,16] v"
+    call = "y = com.microsoft.DecoderMaskedMultiHeadAttention <num_heads = 4> (q, k, v)"
+    workload = parse_onnx(written(inputs, call))
+    assert workload.layers[0].sizes == {"C": 16, "D": 1, "K": 7, "B": 2, "H": 4}
+    assert workload.nodes[-1].outputs[0].sizes == (2, 1, 64)
+
+
+def test_sparse_attention_of_onnx_runtime() -> None:
+    """All blocks count; the keys are those of the cache."""
+    inputs = (
+        "float[1,32,256] q, float[1,32,64] k, float[1,32,64] v, float[1,2,64,32] pk, "
+        "float[1,2,64,32] pv, int32[1,5] rows, int32[1,10] columns, int32[1] total, int32[1] l"
+    )
+    call = (
+        "y, ok, ov = com.microsoft.SparseAttention <num_heads = 8, kv_num_heads = 2, "
+        "sparse_block_size = 16> (q, k, v, pk, pv, rows, columns, total, l)"
+    )
+    stated = "float[1,32,256] y, float[1,2,64,32] ok, float[1,2,64,32] ov"
+    first, second = parse_onnx(written(inputs, call, outputs=stated)).layers
+    assert first.sizes == {"C": 32, "D": 32, "K": 64, "B": 1, "H": 2, "B3": 4}
+    assert second.sizes == {"C": 64, "D": 32, "K": 32, "B": 1, "H": 2, "B3": 4}
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_paged_attention_of_onnx_runtime(packed: bool) -> None:
+    """Three sequences of two tokens each, with up to five blocks of 16 places."""
+    shapes = "float[6,384] q" if packed else "float[6,256] q, float[6,64] k, float[6,64] v"
+    inputs = (
+        f"{shapes}, float[40,16,2,32] pk, float[40,16,2,32] pv, int32[4] ends, int32[3] past, "
+        "int32[3,5] blocks"
+    )
+    read = ("q, , ," if packed else "q, k, v,") + " pk, pv, ends, past, blocks"
+    numbers = "<num_heads = 8, kv_num_heads = 2>"
+    workload = parse_onnx(written(inputs, f"y = com.microsoft.PagedAttention {numbers} ({read})"))
+    first, second = workload.layers
+    assert first.sizes == {"C": 32, "D": 2, "K": 80, "B": 3, "H": 2, "B3": 4}
+    assert second.sizes == {"C": 80, "D": 2, "K": 32, "B": 3, "H": 2, "B3": 4}
+    assert workload.nodes[-1].outputs[0].sizes == (6, 256)
+
+
 WRONG = {
     "heads": ("2,5,768", "2,7,768", "2,7,768", "<q_num_heads = 7, kv_num_heads = 7>", "heads"),
     "no heads": ("2,5,768", "2,7,768", "2,7,768", "", "heads that divide hidden"),
