@@ -42,6 +42,9 @@ def shape_surrogates(node: GraphNode, types: Types) -> Iterator[ShapeSurrogate]:
     elif node.operator in _SAME:
         for position in _SAME[node.operator]:
             yield from _identity(node.proto, position)
+    elif node.operator in _GRADIENTS:
+        for position, like in enumerate(_GRADIENTS[node.operator]):
+            yield from _identity(node.proto, position, like)
     elif node.operator in _PRODUCTS:
         yield from _PRODUCTS[node.operator](node.proto, types)
 
@@ -69,6 +72,25 @@ _SAME: Final[Mapping[str, tuple[int, ...]]] = {
     "com.microsoft.SkipSimplifiedLayerNormalization": (0, 3),
 }
 """The outputs with the sizes of the first input."""
+
+_GRADIENTS: Final[Mapping[str, tuple[int, ...]]] = {
+    f"com.microsoft.{operator}Grad{form}": like
+    for operators, forms, like in (
+        (("Relu", "Sigmoid", "Tanh", "Gelu", "FastGelu", "QuickGelu", "LeakyRelu"), ("",), (0,)),
+        (("Softmax", "LogSoftmax"), ("", "_13"), (0,)),
+        (("Dropout", "BitmaskDropout"), ("",), (0,)),
+        (("BiasGelu", "BiasFastGelu"), ("_dX",), (0,)),
+        (("SoftmaxCrossEntropy", "SoftmaxCrossEntropyLoss"), ("",), (1,)),
+        (("SoftmaxCrossEntropyLossInternal",), ("",), (1,)),
+        (("LayerNormalization", "InvertibleLayerNormalization"), ("",), (1, 2, 2)),
+        (("SimplifiedLayerNormalization",), ("",), (1, 2)),
+        (("BatchNormalization",), ("",), (1, 2, 2)),
+        (("Conv",), ("",), (1, 2)),
+    )
+    for operator in operators
+    for form in forms
+}
+"""The input with the sizes of each output of an operator of training graphs."""
 
 _ALIKE: Final[Mapping[str, tuple[str, tuple[int, ...]]]] = {
     "com.microsoft.QuantizeLinear": ("QuantizeLinear", (0, 1, 2)),
@@ -106,11 +128,11 @@ def _joined(
         yield ShapeSurrogate(node)
 
 
-def _identity(proto: onnx.NodeProto, position: int) -> Iterator[ShapeSurrogate]:
-    if proto.input and position < len(proto.output) and proto.output[position]:
-        yield ShapeSurrogate(
-            helper.make_node("Identity", proto.input[:1], [proto.output[position]])
-        )
+def _identity(proto: onnx.NodeProto, position: int, like: int = 0) -> Iterator[ShapeSurrogate]:
+    """An output with the sizes of an input, if the node has both."""
+    read, made = list(proto.input[like : like + 1]), list(proto.output[position : position + 1])
+    if any(read) and any(made):
+        yield ShapeSurrogate(helper.make_node("Identity", read, made))
 
 
 def _concat(proto: onnx.NodeProto, _: Types) -> Iterator[ShapeSurrogate]:
@@ -237,7 +259,7 @@ _PRODUCTS: Final[Mapping[str, _Rule]] = {
     },
 }
 
-SURROGATE_OPERATORS: Final = frozenset((*_SAME, *_ALIKE, *_PRODUCTS))
+SURROGATE_OPERATORS: Final = frozenset((*_SAME, *_GRADIENTS, *_ALIKE, *_PRODUCTS))
 """The operators that have a surrogate."""
 
 

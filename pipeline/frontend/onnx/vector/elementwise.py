@@ -50,6 +50,17 @@ _SEVERAL: Final[Mapping[str, int]] = {
     "com.microsoft.QLinearLeakyRelu": 9,
     "com.microsoft.QLinearWhere": 7,
     "com.microsoft.QLinearConcat": 6,  # every input has its own scale
+    "com.microsoft.ReluGrad": 2,  # compare, select
+    "com.microsoft.LeakyReluGrad": 3,  # compare, multiply, select
+    "com.microsoft.SigmoidGrad": 3,  # y (1 - y) dy
+    "com.microsoft.TanhGrad": 3,  # (1 - y^2) dy
+    "com.microsoft.DropoutGrad": 2,  # mask, scale
+    "com.microsoft.BitmaskDropoutGrad": 2,
+    **{  # the sum of y dy over the axis; y (dy - sum), or dy - exp(y) sum
+        f"com.microsoft.{operator}Grad{form}": 4
+        for operator in ("Softmax", "LogSoftmax")
+        for form in ("", "_13")
+    },
 }
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import onnx
 import pytest
 from onnx import helper
 
+from nestmap.model import InputWarning
 from nestmap.pipeline.frontend.onnx import parse_onnx
 from nestmap.pipeline.frontend.onnx.load.graph import GraphNode
 from nestmap.pipeline.frontend.onnx.resolve.inference import TensorKnowledge
@@ -130,3 +133,31 @@ def test_nodes_that_cannot_be_right_do_no_harm(operator: str, kind: str) -> None
             known = TensorKnowledge(OPSETS, types, Statements("model"))
             known.infer(GraphNode("n", operator, proto, tuple(names)))
             assert known.sizes("y") is None or kind != "unknown"
+
+
+GRADIENTS = {
+    "ReluGrad": ("dy, x", "a", [(2, 3, 4)]),
+    "SoftmaxGrad_13": ("dy, x", "a", [(2, 3, 4)]),
+    "SoftmaxCrossEntropyLossGrad": ("l, x, label", "a", [(2, 3, 4)]),
+    "LayerNormalizationGrad": ("dy, x, scale, m, v", "a, b, c", [(2, 3, 4), (4,), (4,)]),
+    "SimplifiedLayerNormalizationGrad": ("dy, x, scale, v", "a, b", [(2, 3, 4), (4,)]),
+    "ConvGrad": ("image, image, kernel", "a, b", [(1, 3, 8, 8), (3, 3, 1, 1)]),
+}
+
+
+@pytest.mark.parametrize(("operator", "case"), GRADIENTS.items(), ids=GRADIENTS)
+def test_gradients_have_the_sizes_of_what_they_are_of(
+    operator: str, case: tuple[str, str, list[tuple[int, ...]]]
+) -> None:
+    read, made, sizes = case
+    inputs = (
+        "float[2,3,4] dy, float[2,3,4] x, float l, int64[2,4] label, float[4] scale, "
+        "float[2,3,1] m, float[2,3,1] v, float[1,3,8,8] image, float[3,3,1,1] kernel"
+    )
+    names = made.split(", ")
+    copies = " ".join(f"{name}_ = Identity ({name})" for name in names)
+    outputs = ", ".join(f"{name}_" for name in names)
+    text = written(inputs, f"{made} = com.microsoft.{operator} ({read}) {copies}", outputs=outputs)
+    with nullcontext() if operator != "ConvGrad" else pytest.warns(InputWarning, match="ConvGrad"):
+        network = parse_onnx(text)
+    assert [node.inputs[0].sizes for node in network.nodes[-len(names) :]] == sizes
