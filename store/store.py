@@ -13,7 +13,13 @@ from uuid import UUID, uuid4
 from nestmap.model.errors import InputError, StoreError, check_kind
 from nestmap.store import read, record, rows
 from nestmap.store.connection.checkpoint_repair import repair_checkpoint
-from nestmap.store.connection.connect import checkpoint_log, connect, connect_read_only, restrict
+from nestmap.store.connection.connect import (
+    checkpoint_log,
+    connect,
+    connect_read_only,
+    restrict,
+    transaction,
+)
 from nestmap.store.connection.database import PATIENCE, Database
 from nestmap.store.read import sql as sql_queries
 from nestmap.store.read.named_queries import (
@@ -226,6 +232,17 @@ class Store:
             StoreError: if it cannot be written.
         """
         return record.sweep.RecordedSweep(self._database, info)
+
+    def remove_runs_of_no_design(self, sweep: str, tag: str) -> None:
+        """Removes the runs with a tag that belong to no design that a sweep has recorded.
+
+        These are the interrupted ones, and those of a design that was in hand: it goes on there.
+
+        Raises:
+            StoreError: if the store cannot be written.
+        """
+        with self._database.use() as connection, transaction(connection):
+            rows.runs.delete_runs_of_no_design(connection, sweep, tag)
 
     def sweeps(self) -> tuple[SweepRecord, ...]:
         """All sweeps, the one that was started last first."""

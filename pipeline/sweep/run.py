@@ -108,12 +108,17 @@ def sweep_result(job: SweepJob, designs: Iterator[DesignPoints]) -> SweepResult:
 
 
 def _recorded(job: SweepJob, execution: Execution, observed: _Observed) -> SweepResult:
-    from nestmap.pipeline.sweep.record.recorded_runs import record_missing_runs, run_recorder  # noqa: PLC0415 (the store takes long to import)
+    from nestmap.pipeline.sweep.record.recorded_runs import (  # noqa: PLC0415 (the store takes long to import)
+        record_missing_runs,
+        run_recorder,
+        without_unfinished_runs,
+    )
     from nestmap.pipeline.sweep.record.recorder import SweepRecorder  # noqa: PLC0415 (as above)
     from nestmap.store import Store  # noqa: PLC0415 (as above)
 
     runs, info = execution.recorded_runs, sweep_info(job)
-    with Store.borrow(execution.store or "") as store:
+    borrowed = Store.borrow(execution.store or "")
+    with borrowed as store, without_unfinished_runs(store, info.key):
         recording = run_recorder(job, info.key, store, execution.recording)
         one_by_one = nullcontext(recording)
         everywhere = _explorer(job, execution.place, execution.workers)

@@ -37,6 +37,7 @@ from nestmap.store.rows.content import (
 from nestmap.store.rows.run_kinds import RunKind, RunStatus
 from nestmap.store.rows.run_processes import begin_process
 from nestmap.store.rows.run_records import RecordedNumbers, RunInfo, RunRecord, StreamInfo
+from nestmap.store.schema.tables import RUN_TABLES
 
 # --- rows of multi-core accelerators: cores, top memories, channels and paths ---
 
@@ -176,6 +177,14 @@ FROM (
   FROM evaluation_rows WHERE search = ?
 )
 """
+_OF_NO_DESIGN = """
+SELECT id FROM runs
+WHERE list_contains(tags, $tag) AND (
+  status = 'interrupted' OR status = 'done' AND accelerator NOT IN (
+    SELECT accelerator FROM sweep_designs WHERE sweep = $sweep AND accelerator IS NOT NULL
+  )
+)
+"""
 _UNLINKED = "SELECT id FROM searches WHERE id NOT IN (SELECT search FROM run_searches)"
 _DELETE = (
     "DELETE FROM evaluation_rows WHERE search IN (SELECT unnest(?))",
@@ -265,8 +274,23 @@ def recorded_numbers(connection: duckdb.DuckDBPyConnection, search: int) -> Reco
     return RecordedNumbers(first, frozenset(others))
 
 
+def delete_runs_of_no_design(connection: duckdb.DuckDBPyConnection, sweep: str, tag: str) -> None:
+    """Removes the runs with a tag that are interrupted, or of no design that a sweep has recorded.
+
+    With them go the searches that no other run has.
+    """
+    asked = {"sweep": sweep, "tag": tag}
+    rows: list[tuple[UUID]] = connection.execute(_OF_NO_DESIGN, asked).fetchall()
+    runs = [run for (run,) in rows]
+    if not runs:
+        return
+    for table, column in RUN_TABLES.items():
+        connection.execute(f"DELETE FROM {table} WHERE {column} IN (SELECT unnest(?))", [runs])
+    delete_unlinked_searches(connection)
+
+
 def delete_unlinked_searches(connection: duckdb.DuckDBPyConnection) -> None:
-    """Removes interrupted searches that another run has completed in the meantime."""
+    """Removes searches that no run has: another one has completed them, or the run is removed."""
     rows: list[tuple[int]] = connection.execute(_UNLINKED).fetchall()
     unlinked = [search for (search,) in rows]
     if not unlinked:

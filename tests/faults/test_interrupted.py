@@ -77,6 +77,20 @@ SweepBar.explored = interrupted
 """
 
 
+IN_THE_THIRD_RUN = f"""
+{START}
+from nestmap.store.record import commit_policy, run as writer
+commit_policy.MAX_COMMIT_INTERVAL = 0  # commits at once
+write, runs = writer.Run._write, []
+def interrupted(run, *arguments):
+    write(run, *arguments)
+    runs.append(run.id) if run.id not in runs else None
+    if len(runs) == 3:
+        os.kill(os.getpid(), signal.SIGINT)
+writer.Run._write = interrupted
+"""
+
+
 @pytest.fixture
 def inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Inputs:
     """The files of a small exploration, in the current folder; nothing to say on compilation."""
@@ -211,3 +225,25 @@ def test_what_is_not_recorded_says_so(
     assert ended.code == 130
     told = "Nothing was recorded; without --no-store it could be resumed."
     assert ended.err.splitlines()[-2:] == [told, "interrupted"]
+
+
+def test_an_interrupted_sweep_leaves_nothing_behind(
+    forks: Forks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither runs of the design that was in hand, nor their searches: it goes on there."""
+    monkeypatch.chdir(tmp_path)
+    command = ("sweep", str(write_space(tmp_path)), "--runs", "all", "--store")
+    run(*command, "alone.duckdb")
+    ended = forks.run(*command, "s.duckdb", setup=IN_THE_THIRD_RUN)
+    assert ended.code == 130
+    asked = (
+        "SELECT status, count(*) AS runs, (SELECT count(*) FROM searches) AS searches "
+        "FROM runs GROUP BY status"
+    )
+    with Store.open(Path("s.duckdb")) as store:
+        left = store.query("SELECT count(*) AS n FROM searches WHERE evaluations IS NULL").rows()
+        assert left == [{"n": 0}]
+        assert {row["status"] for row in store.query(asked).rows()} <= {"done"}
+    run(*command, "s.duckdb")
+    with Store.open(Path("s.duckdb")) as store, Store.open(Path("alone.duckdb")) as alone:
+        assert store.query(asked).rows() == alone.query(asked).rows()

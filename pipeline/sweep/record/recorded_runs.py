@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Final
 
-from nestmap.model import Recording, RecordMode
+from nestmap.model import Recording, RecordMode, StoreError
 from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.result import DesignResult
 from nestmap.pipeline.sweep.explore_designs import ExploreDesigns
@@ -55,6 +56,24 @@ def record_missing_runs(
             recorder = run_recorder(job._replace(method=method), key, store, recording)
             list(recorder([Design(point.number, point.parameters)]))
             known |= runs
+
+
+@contextmanager
+def without_unfinished_runs(store: Store, key: str) -> Generator[None]:
+    """Leaves no runs behind of designs that were in hand, now or in an earlier process.
+
+    The sweep goes on at these designs, and records their runs anew.
+
+    Raises:
+        StoreError: where they cannot be removed.
+    """
+    store.remove_runs_of_no_design(key, key_tag(key))
+    try:
+        yield
+    except BaseException:
+        with suppress(StoreError):  # the error that is on its way says more
+            store.remove_runs_of_no_design(key, key_tag(key))
+        raise
 
 
 def _rows(store: Store, key: str) -> Iterator[dict[str, object]]:

@@ -52,9 +52,9 @@ def find_field(tree: dict[str, Tree], path: str) -> Steps:
         if value is None and rest:
             raise PathError(f"{path}, of which the base has no {_text(steps)}", "a field it has")
     if isinstance(value, dict | list):
-        kind = "fields" if isinstance(value, dict) else "a list"
+        found = "has fields" if isinstance(value, dict) else "is a list"
         inside = value if isinstance(value, dict) else [f"[{n}]" for n in range(len(value))]
-        raise PathError(f"{path}, which is {kind}", f"a part of it: {', '.join(map(str, inside))}")
+        raise PathError(f"{path}, which {found}", f"a part of it: {', '.join(map(str, inside))}")
     return tuple(steps)
 
 

@@ -76,7 +76,7 @@ def test_names_may_have_dots() -> None:
             "operational_array.sizes, which is a list",
             "a part of it: [0]",
         ),
-        ("memories.reg", "memories.reg, which is a mapping", "a part of it: operands"),
+        ("memories.reg", "memories.reg, which has fields", "a part of it: operands"),
         ("name.size", "name.size, which goes on after a value", "name"),
         ("vector_unit.lanes", "vector_unit.lanes, of which the base has no vector_unit", "a field"),
         ("memories.reg.size.", "'memories.reg.size.'", "a name after the last dot"),
