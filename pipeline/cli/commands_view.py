@@ -96,7 +96,7 @@ def show(options: ShowOptions) -> None:
     and activations, multiply-accumulates per byte, and how many layers are identical to it; then
     the vector operators, operators that only move data, and unrecognized operators. For an
     accelerator, prints a row for each memory: size, width, access energy, area and leakage, as
-    given or computed.
+    given or computed; of several cores, first a row for each kind of core and each channel.
     """
     from nestmap.pipeline.cli.show import run_show  # noqa: PLC0415 (help is fast)
 

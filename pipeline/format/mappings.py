@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from nestmap.model.dims import Loop
@@ -62,3 +64,23 @@ def array_text(accelerator: Accelerator) -> str:
     """The size of the array: its number of units and its dimensions."""
     sides = " x ".join(f"{side.name} {side.size}" for side in accelerator.array.sides)
     return f"{count(accelerator.array.units)} MACs ({sides})"
+
+
+def core_ranges(name: str) -> str:
+    """The name of a channel, with consecutive cores as a range.
+
+    >>> core_ranges("bus 0, 1, 2, 3 -> 5")
+    'bus 0\u20133 \u2192 5'
+    """
+    listed = re.sub(r"\d+(, \d+)+", lambda found: _ranges(found.group()), name)
+    return listed.replace("->", "\u2192")
+
+
+def _ranges(numbers: str) -> str:
+    """Three or more consecutive numbers as a range."""
+    found = enumerate(map(int, numbers.split(", ")))
+    parts: list[str] = []
+    for _, run in groupby(found, lambda x: x[1] - x[0]):
+        texts = [str(number) for _, number in run]
+        parts += [f"{texts[0]}\u2013{texts[-1]}"] if len(texts) > 2 else texts
+    return ", ".join(parts)

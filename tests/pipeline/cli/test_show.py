@@ -166,3 +166,26 @@ def test_a_network_or_an_accelerator(arguments: tuple[str, ...], told: str) -> N
     ended = run("show", *arguments)
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.startswith(f"error: {told}")
+
+
+def test_several_cores_are_shown_by_their_kinds() -> None:
+    """Equal cores are one row, and so are the two directions of a link."""
+    ended = run("show", "--accelerator", "quad_tpu")
+    assert (ended.code, ended.err) == (0, "")
+    lines = ended.out.splitlines()
+    assert lines[0] == "quad_tpu: 7 cores, of which 6 compute; core 6 is off the chip."
+    assert [x.split()[:2] for x in lines[4:8]] == [
+        ["0-3", "tpu_like"],
+        ["4", "pooling"],
+        ["5", "simd"],
+        ["6", "offchip"],
+    ]
+    assert "Add and " in lines[6]
+    channels = [x for x in lines if "<->" in x]
+    assert len(channels) == 12
+    assert channels[0].split() == ["0", "<->", "1", "32", "0", "0"]
+    assert [x for x in lines if x.startswith("Core")][1:] == [
+        "Cores 0-3, tpu_like: 1,024 MACs (D1 32 x D2 32)",
+        "Core 4, pooling: 72 MACs (D1 3 x D2 3 x D3 8)",
+        "Core 5, simd: 64 MACs (D1 64)",
+    ]

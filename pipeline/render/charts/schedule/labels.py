@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from itertools import groupby
 from typing import Final
 
 import numpy as np
 
 from nestmap.pipeline.analysis.schedule.tables import BarKind, Row, RowKind, StallReason
+from nestmap.pipeline.format.mappings import core_ranges
 from nestmap.pipeline.format.palette import mixed, ramp_color
 
 _TINTS: Final = (0.2, 0.4)
@@ -48,23 +47,3 @@ def layer_colors(layers: int, named: Sequence[int]) -> tuple[str, ...]:
 def row_label(row: Row) -> str:
     """The label of a row: the number and name of a core, or the cores at the ends of a channel."""
     return f"{row.number}: {row.name}" if row.kind is RowKind.CORE else core_ranges(row.name)
-
-
-def core_ranges(name: str) -> str:
-    """The name of a channel, with consecutive cores as a range.
-
-    >>> core_ranges("bus 0, 1, 2, 3 -> 5")
-    'bus 0\u20133 \u2192 5'
-    """
-    listed = re.sub(r"\d+(, \d+)+", lambda found: _ranges(found.group()), name)
-    return listed.replace("->", "\u2192")
-
-
-def _ranges(numbers: str) -> str:
-    """Three or more consecutive numbers as a range."""
-    found = enumerate(map(int, numbers.split(", ")))
-    parts: list[str] = []
-    for _, run in groupby(found, lambda x: x[1] - x[0]):
-        texts = [str(number) for _, number in run]
-        parts += [f"{texts[0]}\u2013{texts[-1]}"] if len(texts) > 2 else texts
-    return ", ".join(parts)

@@ -26,8 +26,9 @@ from nestmap.pipeline.analysis.schedule.tables import (
 )
 from nestmap.pipeline.analysis.schedule.traffic import core_traffic, wire_traffic
 from nestmap.pipeline.analysis.schedule.utilization import memory_uses, wire_uses
+from nestmap.pipeline.format.mappings import core_ranges
 from nestmap.pipeline.format.palette import brightness
-from nestmap.pipeline.render.charts.schedule.labels import core_ranges, layer_colors, row_label
+from nestmap.pipeline.render.charts.schedule.labels import layer_colors, row_label
 from tests.pipeline.render.schedules import ints, pipelined, search, streamed, two_rows
 
 P, T, M, N = StallReason
