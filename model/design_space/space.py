@@ -76,9 +76,10 @@ class Description(Frozen, frozen=True):
     def area_unit(self) -> AreaUnit | None:
         """The unit of areas, if the description, or that of each of its cores, states one."""
         cores = self.values.get("cores")
-        parts = list(cores.values()) if isinstance(cores, dict) else [self.values]
-        stated = {x.get("area_unit") if isinstance(x, dict) else None for x in parts}
-        return AreaUnit.MM2 if stated == {AreaUnit.MM2} else None
+        named = cast("dict[str, object]", cores) if isinstance(cores, dict) else {"": self.values}
+        parts = [cast("dict[str, object]", x) for x in named.values() if isinstance(x, dict)]
+        stated = {part.get("area_unit") for part in parts}
+        return AreaUnit.MM2 if stated == {AreaUnit.MM2} and len(parts) == len(named) else None
 
 
 class Setting(Frozen, frozen=True):

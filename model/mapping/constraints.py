@@ -68,6 +68,10 @@ class FieldPlaces(Frozen, frozen=True):
 
     known: tuple[tuple[str, str], ...] = ()
 
+    def of(self, field: str, otherwise: str = "") -> str:
+        """The file and line of a field; ``otherwise`` if they are not known."""
+        return dict(self.known).get(field, otherwise)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FieldPlaces)
 
@@ -94,13 +98,9 @@ class LayerConstraints(Frozen, frozen=True):
     dataflow: Dataflow | None = None
     places: FieldPlaces = Field(default=FieldPlaces(), exclude=True, repr=False)
 
-    def place(self, field: str, otherwise: str = "") -> str:
-        """The file and line of a field; ``otherwise`` if they are not known."""
-        return dict(self.places.known).get(field, otherwise)
-
     def place_for(self, field: str, layer: str) -> str:
         """How errors name a field that does not suit a layer."""
-        place = self.place(field)
+        place = self.places.of(field)
         return f"{place}: {field} for layer {layer}" if place else f"{field} for layer {layer}"
 
     @model_validator(mode="after")

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from nestmap.model.base import Frozen, copy_with
 from nestmap.model.errors import InputError, suggestion, warn_of_input
-from nestmap.model.mapping.constraints import DEFAULT_TARGET
+from nestmap.model.mapping.constraints import DEFAULT_TARGET, FieldPlaces
 from nestmap.model.mapping.dataflow import Dataflow
 from nestmap.model.multicore.accelerator import CoreId, MultiCoreAccelerator
 from nestmap.model.multicore.split_options import Convention, Hints, SplitMode, SplitOptions
@@ -38,6 +38,7 @@ class CoreAllocation(Frozen, frozen=True):
     intra: Hints = ()
     inter: Hints = ()
     dataflow: Dataflow | None = None
+    places: FieldPlaces = Field(default=FieldPlaces(), exclude=True, repr=False)
 
     @model_validator(mode="after")
     def _check_cores(self) -> CoreAllocation:
@@ -150,11 +151,12 @@ def _warn_of_tilings(mapping: CoreMapping, workload: Workload, where: str) -> No
     known = {x for layer in workload.layers for x in layer.sizes}
     known |= {x.dimension for n in workload.vector_nodes if n.nest for x in n.nest.loops}
     for entry in mapping.entries:
-        for hint in entry.hints:
+        named = (("inter_core_tiling", entry.inter), ("intra_core_tiling", entry.intra))
+        for field, hint in ((field, hint) for field, hints in named for hint in hints):
             if hint.dimension not in known:
                 found = f"a tiling of {hint.dimension}, which no layer has"
                 expected = f"{suggestion(hint.dimension, sorted(known))}: it is skipped"
-                warn_of_input(f"{where}: {entry.target}", found, expected)
+                warn_of_input(f"{entry.places.of(field, where)}: {entry.target}", found, expected)
 
 
 def _core_operators(accelerator: MultiCoreAccelerator) -> Iterator[str]:
@@ -172,7 +174,7 @@ def _check_target(
         return
     if not is_operator_type(entry.target):
         raise InputError(
-            f"{where}: name {entry.target!r}",
+            f"{entry.places.of('name', where)}: name {entry.target!r}",
             "neither a layer of the network nor an operator type",
             suggestion(entry.target, (DEFAULT_TARGET, *sorted(there), *names)),
         )
@@ -185,7 +187,8 @@ def _check_cores(entry: CoreAllocation, accelerator: MultiCoreAccelerator, where
         if number not in computing:
             found = f"storage core {number}" if number in storing else f"core {number}"
             raise InputError(
-                f"{where}: core_allocation[{place}] for {entry.target!r}",
+                f"{entry.places.of('core_allocation', where)}: core_allocation[{place}] for "
+                f"{entry.target!r}",
                 found,
                 f"a compute core: one of {_join_names(computing)}",
             )
@@ -203,7 +206,7 @@ def _check_node(
     if refusing and (entry.fixed or not cores or entry.target != DEFAULT_TARGET):
         able = [core.id for core in accelerator.compute_cores if core.runs(node.operator)]
         raise InputError(
-            f"{where}: core_allocation for {entry.target!r}",
+            f"{entry.places.of('core_allocation', where)}: core_allocation for {entry.target!r}",
             f"core {refusing[0]}, which does not run {node.operator} (node {node.name!r})",
             f"one of {_join_names(able)}" if able else f"a core that runs {node.operator}",
         )

@@ -208,7 +208,7 @@ def test_a_tiling_of_a_dimension_that_no_layer_has_is_skipped() -> None:
     plain = run("split", "net.yaml", "-c", "pair.yaml", "--hint-loops", "OY=2")
     ended = run("split", "net.yaml", "-c", "pair.yaml", "--mapping", "tilings.yaml")
     assert (ended.code, ended.out) == (0, plain.out)
-    told = "warning: tilings.yaml: default: found a tiling of H, which no layer has; expected "
+    told = "warning: tilings.yaml:1: default: found a tiling of H, which no layer has; expected "
     assert ended.err.startswith(told)
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Final
 
+from nestmap.model.mapping.constraints import FieldPlaces
 from nestmap.model.multicore.accelerator import CoreId
 from nestmap.model.multicore.core_constraints import CoreAllocation
 from nestmap.model.multicore.split_options import HintLoop, Hints
@@ -98,8 +99,14 @@ def parse_allocation(target: str, fields: Mapping[Field, Node]) -> CoreAllocatio
             intra=_tiling(intra) if intra else (),
             inter=_tiling(inter, cores) if inter else (),
             dataflow=parse_dataflow(fields),
+            places=places_of(fields),
         )
     return allocation if allocation.cores or allocation.hints or allocation.dataflow else None
+
+
+def places_of(fields: Mapping[Field, Node]) -> FieldPlaces:
+    """The places of the fields of an entry, if a file states them."""
+    return FieldPlaces(known=tuple((x.name, node.place) for x, node in fields.items() if node.line))
 
 
 def _cores(node: Node) -> tuple[CoreId, ...]:

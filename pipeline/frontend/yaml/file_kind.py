@@ -47,7 +47,7 @@ def check_kind(root: Node, expected: FileKind) -> None:
         InputError: if it is.
     """
     found = _kind_of(root)
-    if found is None or found is expected or {found, expected} == _HARDWARE:
+    if found is None or found is expected or {found, expected} <= _HARDWARE:
         return
     raise root.error(_NAMES[expected], _NAMES[found])
 

@@ -16,10 +16,13 @@ from nestmap.model import (
     Unrolling,
     UnrollingHint,
 )
-from nestmap.model.mapping.constraints import FieldPlaces
 from nestmap.model.multicore.core_constraints import CoreMapping
 from nestmap.pipeline.frontend.given import FieldValues
-from nestmap.pipeline.frontend.yaml.core_allocation import ALLOCATION_FIELDS, parse_allocation
+from nestmap.pipeline.frontend.yaml.core_allocation import (
+    ALLOCATION_FIELDS,
+    parse_allocation,
+    places_of,
+)
 from nestmap.pipeline.frontend.yaml.field_schema import ITEM, Entries, Field, Form, Need, Section
 from nestmap.pipeline.frontend.yaml.file_kind import FileKind
 from nestmap.pipeline.frontend.yaml.load import read_source
@@ -170,9 +173,7 @@ def _entry(node: Node) -> LayerConstraints:
             outer_ordering=outer,
             memory_levels=parse_levels(levels, len(inner) + len(outer)) if levels else (),
             dataflow=parse_dataflow(fields),
-            places=FieldPlaces(
-                known=tuple((x.name, value.place) for x, value in fields.items() if value.line)
-            ),
+            places=places_of(fields),
         )
 
 

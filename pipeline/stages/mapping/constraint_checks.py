@@ -41,7 +41,7 @@ def check_constraints(network: NetworkProblem, where: str) -> None:
 
 def _place(entry: LayerConstraints, field: str, where: str) -> str:
     """File, line and path of a field of an entry."""
-    return f"{entry.place(field, where)}: {entry.target}: {field}"
+    return f"{entry.places.of(field, where)}: {entry.target}: {field}"
 
 
 def _warn_of_unmatched(network: NetworkProblem, where: str) -> None:
@@ -53,7 +53,7 @@ def _warn_of_unmatched(network: NetworkProblem, where: str) -> None:
         if entry.target not in names and not is_operator_type(entry.target):
             found = "neither a layer of the network nor an operator type"
             expected = f"one of {', '.join(known)}, or the name of a layer"
-            here = f"{entry.place('name', where)}: name {entry.target!r}"
+            here = f"{entry.places.of('name', where)}: name {entry.target!r}"
             warn_of_input(here, found, nearest(entry.target, names) or expected)
 
 

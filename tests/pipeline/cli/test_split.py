@@ -204,7 +204,7 @@ def test_unknown_cores_and_allocations_are_named(command: tuple[str, ...]) -> No
     Path("cores.yaml").write_text("- {name: default, core_allocation: [9]}\n")
     ended = run(*command, "--mapping", "cores.yaml")
     assert ended.code == 2
-    assert "cores.yaml: core_allocation[0] for 'default': found core 9" in ended.err
+    assert "cores.yaml:1: core_allocation[0] for 'default': found core 9" in ended.err
     Path("cores.yaml").write_text("- {name: frist, core_allocation: [0]}\n")
     ended = run(*command, "--mapping", "cores.yaml")
     assert "found neither a layer of the network nor an operator" in ended.err

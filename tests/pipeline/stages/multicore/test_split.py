@@ -244,7 +244,7 @@ def test_from_yaml_files(tmp_path: Path) -> None:
     assert isinstance(node, LayerNode)
     assert [core.id for core in problem.cores_of(node)] == [1, 2]
     mapping.write_text("- {name: fcc, core_allocation: [1, 2]}\n")
-    with pytest.raises(InputError, match=r"mapping.yaml: name 'fcc'"):
+    with pytest.raises(InputError, match=r"mapping.yaml:1: name 'fcc'"):
         UserDefinedModelParserStage()(sources)
 
 
