@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import duckdb
 
 from nestmap.model.errors import StoreError
 from nestmap.model.run_label import LAST_RUN
+from nestmap.store.connection.connect import query_number
 from nestmap.store.connection.quote import quote_literal, quote_name
 
 _SHOWN: Final = 5
@@ -38,11 +40,14 @@ def _found(connection: duckdb.DuckDBPyConnection, beginning: str) -> list[tuple[
     return connection.execute(_SWEEPS, {"beginning": beginning}).fetchall()
 
 
-_VIEWED: Final = """
-WITH asked AS (SELECT DISTINCT ON (name) hash, name, objectives FROM sweeps ORDER BY started DESC)
-SELECT asked.name, asked.hash, asked.objectives, json_group_structure(design.parameters)
-FROM asked JOIN sweep_designs AS design ON design.sweep = asked.hash
-GROUP BY ALL
+_NAMED: Final = """
+SELECT name, hash, objectives FROM sweeps
+QUALIFY row_number() OVER (PARTITION BY name ORDER BY started DESC, hash DESC) = 1
+"""
+_STRUCTURE: Final = "SELECT json_group_structure(parameters) FROM sweep_designs WHERE sweep = ?"
+_TAKEN: Final = """
+SELECT count(*) FROM duckdb_columns()
+WHERE database_name = current_database() AND table_name =
 """
 _VIEW: Final = """
 CREATE OR REPLACE TEMP VIEW {name} AS
@@ -61,20 +66,35 @@ def create_sweep_views(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
 
     It has a row for each design and what it is mapped for, the parameters of the space and the
     objectives that are expressions as columns; a parameter whose values differ in type is a text.
-    A macro cannot have columns that depend on rows.
+    A macro cannot have columns that depend on rows. Tables of the store keep their names.
     """
     if "sweep_" not in sql.lower():
         return
-    for name, key, objectives, structure in connection.execute(_VIEWED).fetchall():
-        expressions = " ".join(
-            f"design.objective_values[{n}] AS {quote_name(objective)},"
-            for n, objective in enumerate(objectives, start=1)
-            if objective not in _FIGURES
-        )
-        view = _VIEW.format(
-            name=quote_name(f"sweep_{name}"),
-            structure=quote_literal(structure.replace('"JSON"', '"VARCHAR"')),
-            expressions=expressions,
-            key=quote_literal(key),
-        )
-        connection.execute(view)
+    for name, key, objectives in connection.execute(_NAMED).fetchall():
+        view = f"sweep_{name}"
+        if view.replace('"', '""').lower() in sql.lower() and not _is_taken(connection, view):
+            _create_view(connection, view, key, objectives)
+
+
+def _is_taken(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
+    return query_number(connection, f"{_TAKEN} {quote_literal(name)}") > 0
+
+
+def _create_view(
+    connection: duckdb.DuckDBPyConnection, name: str, key: str, objectives: Sequence[str]
+) -> None:
+    ((structure,),) = connection.execute(_STRUCTURE, [key]).fetchall()
+    if structure is None:
+        return
+    expressions = " ".join(
+        f"design.objective_values[{n}] AS {quote_name(objective)},"
+        for n, objective in enumerate(objectives, start=1)
+        if objective not in _FIGURES
+    )
+    view = _VIEW.format(
+        name=quote_name(name),
+        structure=quote_literal(structure.replace('"JSON"', '"VARCHAR"')),
+        expressions=expressions,
+        key=quote_literal(key),
+    )
+    connection.execute(view)

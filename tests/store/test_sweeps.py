@@ -92,6 +92,17 @@ def test_parameters_are_columns_of_a_view(path: Path) -> None:
     assert [row["design"] for row in answer.relation.rows()] == [0, 4, 7, 10**30]
 
 
+@pytest.mark.parametrize("name", ["designs", 'it"s; x'])
+def test_a_sweep_of_any_name_has_a_view_unless_a_table_has_its_name(name: str) -> None:
+    with Store.open(None) as store:
+        sweep = store.start_sweep(copy_with(INFO, {"name": name}))
+        add_design(sweep, DESIGNS[0])
+        sweep.commit((0,), rejected=0)
+        (row,) = store.query(f"SELECT * FROM {quote_name(f'sweep_{name}')}").rows()
+        assert ("rows" in row) is (name != "designs")
+        assert store.sweep_designs(store.find_sweep(name)) == DESIGNS[:1]
+
+
 @settings(max_examples=some_of(40), deadline=None)
 @given(st.lists(st.integers(0, len(DESIGNS)), max_size=5), st.booleans())
 def test_each_design_is_recorded_once_however_the_sweep_is_cut(cuts: list[int], two: bool) -> None:
