@@ -133,7 +133,9 @@ def _fields(kind: type[Frozen]) -> set[Field]:
             continue
         seen.add(one)
         hints = get_type_hints(one, include_extras=True)
-        for name in one.model_fields:
+        for name, field in one.model_fields.items():
+            if field.exclude:  # no content
+                continue
             found.add((one, name))
             waiting += _models_in(hints[name])
     return found

@@ -216,7 +216,7 @@ _ACCELERATORS: Final = (
         _WARNING,
         "'O, fh' at port w2, and at port w before it",
     ),
-    _accelerator("least above most bandwidth", "max: 64", "max: 4", _ERROR, "above"),
+    _accelerator("least above most bandwidth", "max: 64", "max: 4", _ERROR, "at least"),
     _accelerator("no memory for an operand", "[I1, I2, O]", "[I1, O]", _ERROR, "I2"),
 )
 

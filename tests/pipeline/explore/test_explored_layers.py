@@ -36,7 +36,7 @@ PLAN: Final = SearchPlan.of(SearchOptions(search="loma", lpf_limit=4, spatial_ma
 LINKS: Final = """
 SELECT layer, position, search, recalled FROM run_searches WHERE run = ? ORDER BY position
 """
-RESULTS: Final = "SELECT * EXCLUDE (run) FROM results WHERE run = ? ORDER BY position"
+RESULTS: Final = "SELECT * EXCLUDE (run, cpu_seconds) FROM results WHERE run = ? ORDER BY position"
 FIRST_LAYERS: Final = "SELECT problem, statistics FROM explored_layers WHERE run = ? ORDER BY first"
 
 DIAGONAL: Final = Kind(
