@@ -118,18 +118,13 @@ def decoder_attention(node: NodeReader) -> tuple[Node, ...]:
     """
     count = node.integer("num_heads", 0, least=0)
     query, key, values = _apart(node, count) if node.has(1) else _grouped(node, count, count)
-    joints: tuple[Node, ...] = ()
-    if node.flag("past_present_share_buffer") and node.has(5):
-        length = node.sizes(5)[2]
-        key, values = replace(key, length=length), replace(values, length=length)
-    else:
-        key, join_keys = append_to_cache(node, key, 5, "present_key")
-        values, join_values = append_to_cache(node, values, 6, "present_value")
-        joints = (*join_keys, *join_values)
+    shares = node.flag("past_present_share_buffer")
+    key, join_keys = append_to_cache(node, key, 5, "present_key", shares_buffer=shares)
+    values, join_values = append_to_cache(node, values, 6, "present_value", shares_buffer=shares)
     given = AttentionOperands(query, key, values, _biases(node, 3, 4), _masks(node, 3, 4))
     nodes = attention_nodes(node, given)
     node.check_output(output_sizes(given, flat=True))
-    return (*joints, *nodes)
+    return (*join_keys, *join_values, *nodes)
 
 
 def paged_attention(node: NodeReader) -> tuple[Node, ...]:
@@ -142,12 +137,14 @@ def paged_attention(node: NodeReader) -> tuple[Node, ...]:
         InputError: if shapes or attributes do not match.
     """
     heads, key_heads = (node.integer(x, 0, least=1) for x in ("num_heads", "kv_num_heads"))
-    tokens, hidden = node.sizes(0)
-    cache, table = node.sizes(3), node.sizes(7)
-    size = hidden // (heads if node.has(1) else heads + 2 * key_heads)
-    if len(cache) != 4 or len(table) != 2 or cache[2:] != (key_heads, size):
-        found = f"a cache of shape {shape_text(cache)} and a table of {shape_text(table)}"
-        raise node.error(found, f"[blocks, places, {key_heads}, {size}] and [sequences, blocks]")
+    read, cache, table = node.sizes(0), node.sizes(3), node.sizes(7)
+    size = read[-1] // (heads if node.has(1) else heads + 2 * key_heads)
+    fits = len(read) == 2 and len(table) == 2 and cache == (*cache[:2], key_heads, size)
+    if not fits or node.sizes(4) != cache:
+        shapes = ", ".join(shape_text(node.sizes(place)) for place in (0, 3, 4, 7))
+        expected = f"[tokens, hidden], twice [blocks, places, {key_heads}, {size}], and a table"
+        raise node.error(f"queries, caches and a table {shapes}", f"{expected} [sequences, blocks]")
+    tokens = read[0]
     batch = table[0] if not tokens % table[0] else 1
     query = Heads(batch, heads, tokens // batch, size, expansion.value(node, 0))
     length = table[1] * cache[1]

@@ -75,7 +75,7 @@ def heads_of(node: NodeReader, position: int, count: int) -> Heads:
 
 
 def append_to_cache(
-    node: NodeReader, new: Heads, past: int, suffix: str
+    node: NodeReader, new: Heads, past: int, suffix: str, *, shares_buffer: bool = False
 ) -> tuple[Heads, tuple[Node, ...]]:
     """Appends keys or values to a cache, if any; returns them and the node that joins them.
 
@@ -84,6 +84,8 @@ def append_to_cache(
         new: the new keys or values.
         past: the position of the cache, an input ``[batch, heads, length, size]``.
         suffix: the name of the joining node within the ONNX node.
+        shares_buffer: whether the cache is a buffer in which the new ones are: its whole length
+            counts, and nothing is joined.
 
     Raises:
         InputError: if the cache has another shape.
@@ -97,7 +99,11 @@ def append_to_cache(
             f"a cache of shape {shape_text(old)}",
             f"{shape_text((batch, heads, None, size))}, as the new keys or values",
         )
-    return (new, ()) if not old else _joined(node, new, expansion.value(node, past), suffix)
+    if not old:
+        return new, ()
+    if shares_buffer:
+        return replace(new, length=old[2]), ()
+    return _joined(node, new, expansion.value(node, past), suffix)
 
 
 def _joined(

@@ -304,6 +304,41 @@ def test_paged_attention_of_onnx_runtime(packed: bool) -> None:
     assert workload.nodes[-1].outputs[0].sizes == (6, 256)
 
 
+_DECODER = (
+    "y = com.microsoft.DecoderMaskedMultiHeadAttention "
+    "<num_heads = 4, past_present_share_buffer = 1> (q, k, v, , , pk, pv)"
+)
+_PAGED = (
+    "y = com.microsoft.PagedAttention <num_heads = 8, kv_num_heads = 2> "
+    "(q, , , pk, pv, ends, past, blocks)"
+)
+_NEW = "float[2,1,64] q, float[2,1,64] k, float[2,1,64] v"
+_ENDS = "int32[4] ends, int32[3] past"
+CACHES = {
+    "a buffer of two axes": (f"{_NEW}, float[2,4] pk, float[2,4] pv", _DECODER),
+    "a buffer of other heads": (f"{_NEW}, float[2,4,9,8] pk, float[2,4,9,8] pv", _DECODER),
+    "buffers of two lengths": (f"{_NEW}, float[2,4,9,16] pk, float[2,4,8,16] pv", _DECODER),
+    "tokens of three axes": (
+        f"float[1,6,384] q, float[9,16,2,32] pk, float[9,16,2,32] pv, {_ENDS}, int32[3,5] blocks",
+        _PAGED,
+    ),
+    "other heads in blocks": (
+        f"float[6,384] q, float[9,16,4,16] pk, float[9,16,4,16] pv, {_ENDS}, int32[3,5] blocks",
+        _PAGED,
+    ),
+    "other blocks of values": (
+        f"float[6,384] q, float[9,16,2,32] pk, float[9,8,2,32] pv, {_ENDS}, int32[3,5] blocks",
+        _PAGED,
+    ),
+}
+
+
+@pytest.mark.parametrize(("inputs", "call"), CACHES.values(), ids=CACHES)
+def test_caches_of_other_shapes_are_told(inputs: str, call: str) -> None:
+    with pytest.raises(InputError, match="Attention"):
+        parse_onnx(written(inputs, call))
+
+
 WRONG = {
     "heads": ("2,5,768", "2,7,768", "2,7,768", "<q_num_heads = 7, kv_num_heads = 7>", "heads"),
     "no heads": ("2,5,768", "2,7,768", "2,7,768", "", "heads that divide hidden"),
