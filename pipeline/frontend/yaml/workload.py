@@ -90,14 +90,13 @@ class _Links:
             for operand in consumer.inputs:
                 parts = self.sources[number].get(operand.name, ())
                 axis = self._concatenation_axis(number, operand)
-                if axis is None:
-                    inputs.append(self._checked(number, operand, parts))
-                    continue
-                tensors = {i: _output(self.layers[i], operand) for i in parts}
-                joint = f"{consumer.name}/{operand.name}"
-                made.append(_concatenation(joint, [tensors[i] for i in parts], axis))
-                inputs.append(copy_with(operand, {"source": joint}))
-                joined |= tensors
+                inputs.append(self._checked(number, operand, axis is not None))
+                if axis is not None:
+                    tensors = {i: _output(self.layers[i], operand) for i in parts}
+                    joint = f"{consumer.name}/{operand.name}"
+                    made.append(_concatenation(joint, [tensors[i] for i in parts], axis))
+                    inputs[-1] = copy_with(operand, {"source": joint})
+                    joined |= tensors
             made.append(LayerNode(layer=copy_with(consumer, {"inputs": tuple(inputs)})))
         outputs = {self.layers[i].name: (tensor,) for i, tensor in joined.items()}
         return (
@@ -105,25 +104,30 @@ class _Links:
         )
 
     def _concatenation_axis(self, number: int, operand: InputOperand) -> int | None:
-        parts = [self.layers[i] for i in self.sources[number].get(operand.name, ())]
+        parts = self._producers(number, operand)
         if len(parts) < 2:
             return None
         return concatenation_axis(parts, self.layers[number], operand)
 
-    def _checked(self, number: int, operand: InputOperand, parts: Sequence[int]) -> InputOperand:
-        """An input that one layer produces, or several in another shape."""
-        if not parts:
+    def _producers(self, number: int, operand: InputOperand) -> list[Layer]:
+        return [self.layers[i] for i in self.sources[number].get(operand.name, ())]
+
+    def _checked(self, number: int, operand: InputOperand, is_joined: bool) -> InputOperand:
+        """An input; from outside if what its sources write, not joined, has another shape."""
+        producers = self._producers(number, operand)
+        if not producers:
             return operand
-        consumer, producer = self.layers[number], self.layers[parts[0]]
-        shape = _contradiction(consumer, operand, [self.layers[i] for i in parts])
-        bits = precision_contradiction(producer, consumer, operand)
+        consumer = self.layers[number]
         where = self.fields[number][SOURCE].entries()[operand.name].where
+        shape = None if is_joined else _contradiction(consumer, operand, producers)
         if shape is not None:
             expected = f"{EXPECTED_SHAPE}; the input comes from the outermost memory"
             warn_of_input(where, shape, expected)
-            return copy_with(operand, {"source": None, "other_source": producer.name})
-        if bits is not None:
-            warn_of_input(where, bits, EXPECTED_PRECISION)
+            return copy_with(operand, {"source": None, "other_source": producers[0].name})
+        for producer in producers:
+            bits = precision_contradiction(producer, consumer, operand)
+            if bits is not None:
+                warn_of_input(where, bits, EXPECTED_PRECISION)
         return operand
 
 

@@ -260,6 +260,18 @@ def test_sources_that_no_axis_joins_come_from_outside(tmp_path: Path) -> None:
     assert workload.layers[2].inputs[1].other_source == "enc"
 
 
+def test_parts_of_another_precision_are_warnings(tmp_path: Path) -> None:
+    """As a single source is."""
+    joined(tmp_path, "{I: [0, 1]}")
+    path = tmp_path / "joined.yaml"
+    first, second, third = path.read_text().split("\n- ")
+    other = second.replace("O_final: 8", "O_final: 16")
+    path.write_text("\n- ".join((first, other, third)))
+    with pytest.warns(InputWarning, match="from O of 'skip' with 16") as caught:
+        parse_workload_yaml(path)
+    assert len(caught) == 1
+
+
 def test_a_layer_is_no_part_of_what_it_reads(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="ids of other layers, of which the input is the"):
         joined(tmp_path, "{I: [0, 2]}")
