@@ -75,7 +75,8 @@ def _show_cores(machine: MultiCoreAccelerator) -> None:
         if isinstance(cores[0], ComputeCore):
             name = f"Core{'s' * (len(cores) > 1)} {_numbers(cores)}, {cores[0].name}"
             _show_memories(cores[0].accelerator, name)
-    show_prose(memory_costs_note(machine.compute_cores[0].accelerator))
+    for note in dict.fromkeys(memory_costs_note(x.accelerator) for x in machine.compute_cores):
+        show_prose(note)
 
 
 def _numbers(cores: Sequence[Core]) -> str:
@@ -96,14 +97,15 @@ def _row(core: Core) -> tuple[str, ...]:
 
 def _channels(machine: MultiCoreAccelerator) -> Iterator[tuple[str, ...]]:
     """A row for each channel; the two directions of equal links are one."""
-    channels = {x.name: _costs(x) for x in Interconnect(accelerator=machine).channels}
-    for name, costs in channels.items():
-        sender, arrow, receiver = name.partition(" -> ")
-        back = f"{receiver} -> {sender}"
-        if not arrow or channels.get(back) != costs:
-            yield name, *costs
-        elif list(channels).index(name) < list(channels).index(back):
-            yield f"{sender} <-> {receiver}", *costs
+    left = [(x.name, *_costs(x)) for x in Interconnect(accelerator=machine).channels]
+    while left:
+        name, *costs = left.pop(0)
+        sender, _, receiver = name.partition(" -> ")
+        back = (f"{receiver} -> {sender}", *costs)
+        if back in left:
+            left.remove(back)
+            name = f"{sender} <-> {receiver}"
+        yield name, *costs
 
 
 def _costs(channel: Channel) -> tuple[str, ...]:

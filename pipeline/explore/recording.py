@@ -63,17 +63,12 @@ class RunLedger:
         self, problem: MappingProblem, options: str, explore: Explore, choose: Choose
     ) -> EvaluationBatch:
         """The best evaluation of a layer, from the store or explored."""
-        with self.run.timing(problem.layer.name):
-            return self._explored_or_known(problem, options, explore, choose)
-
-    def _explored_or_known(
-        self, problem: MappingProblem, options: str, explore: Explore, choose: Choose
-    ) -> EvaluationBatch:
         info = layer_info(problem, options)
-        known = self.run.find_layer(info)
-        if known is None:
-            return self._explored(info, explore)
-        best = choose(known.batches(problem)).with_statistics(known.statistics)
+        with self.run.timing(problem.layer.name):
+            known = self.run.find_layer(info)
+            if known is None:
+                return self._explored(info, explore)
+            best = choose(known.batches(problem)).with_statistics(known.statistics)
         if self.progress is not None:
             self.progress.recall(best)
         return best

@@ -85,8 +85,8 @@ class Question:
             check_schema(connection, str(path))
             check_tables(connection, str(path))
             try:
-                create_sweep_views(connection, self.sql)
                 with self._running(connection):
+                    create_sweep_views(connection, self.sql)
                     reader = _reader(_answering(connection, self.sql))
                     with closing(reader):
                         return _first_rows(reader, self.limits)

