@@ -76,7 +76,10 @@ def memory_costs_note(accelerator: Accelerator) -> str:
     """What these columns are."""
     note = "Read, write: energy of an access of a port's full width."
     if accelerator.area_unit is None:
-        note += f" {ARBITRARY_UNITS}: the description states no unit of areas (area_unit: mm2)."
+        note += (
+            f" {ARBITRARY_UNITS}: the description states no unit of areas (area_unit: mm2); those "
+            "that a model computes are in mm2."
+        )
     return note
 
 
