@@ -24,9 +24,10 @@ from nestmap.pipeline.frontend.onnx.load.functions import inline_functions
 from nestmap.pipeline.frontend.onnx.load.input_values import set_values
 from nestmap.pipeline.frontend.onnx.load.onnx_file import load_model
 from nestmap.pipeline.frontend.onnx.load.opsets import as_text
-from nestmap.pipeline.frontend.onnx.load.shapes import UnknownSizesError, tensor_facts
+from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, UnknownSizesError, tensor_facts
 from nestmap.pipeline.frontend.onnx.load.skeleton import Skeleton, skeleton
 from nestmap.pipeline.frontend.onnx.node.broadcast_axes import repeated_axes
+from nestmap.pipeline.frontend.onnx.node.equal_steps import with_steps
 from nestmap.pipeline.frontend.onnx.node.movement import MOVEMENT_OPERATORS
 from nestmap.pipeline.frontend.onnx.node.precision import UNSTATED, tensor_precisions
 from nestmap.pipeline.frontend.onnx.node.reader import GraphFacts, NodeReader
@@ -125,12 +126,13 @@ def _workload(small: Skeleton, where: str, name: str, float_bits: int) -> Worklo
         small.trusts_shapes,
     )
     made: list[Node] = []
+    steps: dict[str, Sizes] = {}
     unknown: list[UnknownSizesError] = []
     for node in graph.nodes:
         reader = NodeReader(f"{where}: {node}", node, facts)
         parts: tuple[Node, ...] = ()
         try:
-            parts = tuple(_converted(reader, graph.constants))
+            parts = with_steps(reader, tuple(_converted(reader, graph.constants)), steps)
         except UnknownSizesError as error:
             unknown.append(error)
         except ValidationError as error:

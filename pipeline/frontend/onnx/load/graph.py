@@ -20,6 +20,8 @@ class GraphNode:
 
     ``operator`` is its type, with the domain if not in the ONNX standard: ``com.acme.Conv``.
     ``synthetic`` nodes replace others and need not have what ONNX requires of their operators.
+    ``steps`` are how often the loops around it run whose equal steps are one. A ``carried`` value
+    goes from step to step, so it is not constant, even if it begins as a constant.
     """
 
     name: str
@@ -27,6 +29,8 @@ class GraphNode:
     proto: onnx.NodeProto
     reads: tuple[str, ...]
     synthetic: bool = False
+    steps: tuple[int, ...] = ()
+    carried: bool = False
 
     def __str__(self) -> str:
         return f"node {self.name!r} ({self.operator})"
@@ -122,7 +126,7 @@ def tensor_origins(
                     f"input {name!r}, which nothing produces",
                     "the output of a node, an input of the graph or an initializer",
                 )
-        constant = all(origins[name].constant for name in node.reads)
+        constant = not node.carried and all(origins[name].constant for name in node.reads)
         for name in filter(None, node.proto.output):
             origins[name] = Origin(node.name, constant or name in constants)
     return origins

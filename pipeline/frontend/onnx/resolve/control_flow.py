@@ -1,16 +1,21 @@
-"""Replaces If, Loop and Scan by the nodes that run, if these are known statically."""
+"""Replaces If, Loop and Scan by the nodes that run, if these are known statically.
+
+Few steps of a Loop or Scan become nodes of their own. Many equal ones become one, whose nodes have
+the steps as iterations; as in recurrent networks, dependences between steps are not modelled then.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, final
 
 import numpy as np
 import onnx
 from onnx import helper
 
 from nestmap.pipeline.frontend.onnx.load.graph import GraphNode
-from nestmap.pipeline.frontend.onnx.load.shapes import Sizes
+from nestmap.pipeline.frontend.onnx.load.shapes import LIMIT, Sizes
 from nestmap.pipeline.frontend.onnx.resolve.inline_subgraphs import (
     Body,
     CannotExpandError,
@@ -18,8 +23,11 @@ from nestmap.pipeline.frontend.onnx.resolve.inline_subgraphs import (
     identity_nodes,
 )
 
+MOST_UNROLLED: Final = 100
+"""More equal steps than these become one."""
+
 MOST_ITERATIONS: Final = 1000
-"""Loops with more iterations are not unrolled."""
+"""Loops with more iterations that are not equal are not unrolled."""
 
 _FIRST_PLAIN_SCAN: Final = 9  # older Scans have a batch axis and sequences of different lengths
 
@@ -46,9 +54,7 @@ def loop_nodes(node: GraphNode, scope: Scope) -> Iterator[GraphNode]:
     Raises:
         CannotExpandError: if the number of iterations is not known statically or too large.
     """
-    limit, condition, *carried = (*node.proto.input, "", "")[: max(2, len(node.proto.input))]
-    most = _number(limit, scope, "a trip count") if limit else None
-    goes_on = not condition or _holds(condition, scope, "a condition")
+    most, goes_on, carried = _loop_inputs(node, scope)
     body, count = Body(_graph(node, "body"), scope), len(carried)
     steps: list[list[str]] = []
     while goes_on and len(steps) != most:
@@ -70,13 +76,10 @@ def scan_nodes(node: GraphNode, scope: Scope) -> Iterator[GraphNode]:
     Raises:
         CannotExpandError: if the length of its sequences is not known statically or too large.
     """
-    if scope.known.version < _FIRST_PLAIN_SCAN:
-        raise CannotExpandError("a Scan of operator set 8", "operator set 9 or later")
-    body, inputs = Body(_graph(node, "body"), scope), list(node.proto.input)
-    count = len(inputs) - _attribute(node, "num_scan_inputs").i
-    carried, sequences = inputs[: max(count, 0)], inputs[max(count, 0) :]
-    axes = _attribute(node, "scan_input_axes").ints or (0,) * len(sequences)
+    carried, sequences, axes = _scan_inputs(node, scope)
+    body, count = Body(_graph(node, "body"), scope), len(carried)
     length = _length(sequences, axes, scope)
+    _check_iterations(length)
     steps: list[list[str]] = []
     while len(steps) < length:
         prefix = f"{node.name}/{len(steps)}/"
@@ -93,6 +96,87 @@ def scan_nodes(node: GraphNode, scope: Scope) -> Iterator[GraphNode]:
     yield from _stacks(node, node.proto.output[count:], steps, scope)
 
 
+@final
+@dataclass(frozen=True)
+class _EqualSteps:
+    """Many equal steps of a Loop or Scan."""
+
+    node: GraphNode
+    scope: Scope
+    count: int
+
+    def __post_init__(self) -> None:
+        if not MOST_UNROLLED < self.count < LIMIT:
+            raise CannotExpandError(f"{self.count} steps", f"more than {MOST_UNROLLED}")
+
+    def source(self, operator: str, like: str, *, carried: bool) -> GraphNode:
+        """A node whose output differs from step to step, of the type of another tensor."""
+        name = self.scope.tensors.fresh(f"{self.node.name}/{like}")
+        if like in self.scope.known.types:
+            self.scope.known.types[name] = self.scope.known.types[like]
+        made = self.scope.node(name, operator, [like], [name])
+        return replace(made, synthetic=True, carried=carried)
+
+    def step(self, inputs: Sequence[str]) -> Generator[GraphNode, None, list[str]]:
+        """The nodes of one step; returns its outputs."""
+        body = Body(_graph(self.node, "body"), self.scope)
+        nodes, outputs = body.inline(f"{self.node.name}/", _bound(body.graph, inputs))
+        yield from (replace(inner, steps=(self.count,)) for inner in nodes)
+        made = {name for inner in nodes for name in inner.proto.output if name}
+        for name in sorted(made):
+            if self.scope.known.sizes(name) is None:
+                raise CannotExpandError(f"a tensor {name!r} of unknown shape", "equal steps")
+        return outputs
+
+    def results(self, states: Sequence[str], outputs: Sequence[str]) -> Iterator[GraphNode]:
+        """Nodes that hand on the last states, and the other outputs of all steps."""
+        scope, count, names = self.scope, len(states), self.node.proto.output
+        for before, after in zip(states, outputs, strict=False):
+            if scope.known.sizes(before) != scope.known.sizes(after):
+                raise CannotExpandError(f"a tensor {after!r} of another shape", "equal steps")
+        yield from identity_nodes(self.node, names[:count], outputs, scope)
+        for name, part in zip(names[count:], outputs[count:], strict=False):
+            if name:
+                _declare(name, part, (self.count, *(scope.known.sizes(part) or ())), scope)
+                yield scope.node(f"{self.node.name}/{name}", "Concat", [part], [name])
+
+
+def equal_loop_nodes(node: GraphNode, scope: Scope) -> Iterator[GraphNode]:
+    """The nodes of a single step of a Loop with many equal ones.
+
+    Raises:
+        CannotExpandError: if there are few steps, or they differ as far as is known.
+    """
+    most, goes_on, starts = _loop_inputs(node, scope)
+    steps = _EqualSteps(node, scope, most or 0 if goes_on else 0)
+    number, holds = _constants(f"{node.name}/", 0, scope)
+    inputs = [steps.source("Gather", number, carried=False)]
+    inputs += [steps.source("Identity", name, carried=True) for name in starts]
+    yield from (replace(each, steps=(steps.count,)) for each in inputs)
+    step, *states = (each.proto.output[0] for each in inputs)
+    goes_on_after, *outputs = (yield from steps.step([step, holds, *states])) or [""]
+    if not _holds(goes_on_after, scope, "a condition"):
+        raise CannotExpandError("a loop that ends early", "equal steps")
+    yield from steps.results(states, outputs)
+
+
+def equal_scan_nodes(node: GraphNode, scope: Scope) -> Iterator[GraphNode]:
+    """The nodes of a single step of a Scan with many equal ones.
+
+    Raises:
+        CannotExpandError: if there are few steps, or they differ as far as is known.
+    """
+    starts, sequences, axes = _scan_inputs(node, scope)
+    steps = _EqualSteps(node, scope, _length(sequences, axes, scope))
+    inputs = [steps.source("Identity", name, carried=True) for name in starts]
+    pairs = zip(sequences, axes, strict=True)
+    inputs += [_slice(f"{node.name}/", name, axis, scope) for name, axis in pairs]
+    yield from (replace(each, steps=(steps.count,)) for each in inputs)
+    names = [each.proto.output[0] for each in inputs]
+    outputs = yield from steps.step(names)
+    yield from steps.results(names[: len(starts)], outputs)
+
+
 EXPANSIONS: Final[Mapping[str, Expansion]] = {
     "If": if_nodes,
     "Loop": loop_nodes,
@@ -100,11 +184,35 @@ EXPANSIONS: Final[Mapping[str, Expansion]] = {
 }
 """The function that expands each operator with a body."""
 
+EQUAL_STEPS: Final[Mapping[str, Expansion]] = {
+    "Loop": equal_loop_nodes,
+    "Scan": equal_scan_nodes,
+}
+"""The function that makes one step of many equal ones; tried first."""
+
+
+def _loop_inputs(node: GraphNode, scope: Scope) -> tuple[int | None, bool, list[str]]:
+    """The number of iterations at most, whether there is one, and the carried tensors."""
+    limit, condition, *carried = (*node.proto.input, "", "")[: max(2, len(node.proto.input))]
+    most = _number(limit, scope, "a trip count") if limit else None
+    return most, not condition or _holds(condition, scope, "a condition"), carried
+
+
+def _scan_inputs(node: GraphNode, scope: Scope) -> tuple[list[str], list[str], Sequence[int]]:
+    """The carried tensors, the sequences, and the axes along which these are scanned."""
+    if scope.known.version < _FIRST_PLAIN_SCAN:
+        raise CannotExpandError("a Scan of operator set 8", "operator set 9 or later")
+    inputs = list(node.proto.input)
+    count = max(0, len(inputs) - _attribute(node, "num_scan_inputs").i)
+    axes = _attribute(node, "scan_input_axes").ints or (0,) * len(inputs[count:])
+    return inputs[:count], inputs[count:], axes
+
 
 def _check_iterations(count: int) -> None:
     if count > MOST_ITERATIONS:
         raise CannotExpandError(
-            f"more than {MOST_ITERATIONS} iterations", f"at most {MOST_ITERATIONS}"
+            f"more than {MOST_ITERATIONS} iterations that are not equal",
+            f"at most {MOST_ITERATIONS}",
         )
 
 
@@ -163,7 +271,6 @@ def _length(sequences: Sequence[str], axes: Sequence[int], scope: Scope) -> int:
         lengths.add(sizes[axis])
     if len(lengths) != 1 or len(axes) != len(sequences):
         raise CannotExpandError(f"sequences of lengths {sorted(lengths)}", "one length")
-    _check_iterations(max(lengths))
     return max(lengths)
 
 

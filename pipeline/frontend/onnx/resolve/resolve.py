@@ -23,7 +23,7 @@ from nestmap.pipeline.frontend.onnx.load.opsets import schema_of
 from nestmap.pipeline.frontend.onnx.load.shapes import infer_types
 from nestmap.pipeline.frontend.onnx.load.skeleton import Skeleton, all_nodes, subgraphs
 from nestmap.pipeline.frontend.onnx.resolve.attributes import check_attributes
-from nestmap.pipeline.frontend.onnx.resolve.control_flow import EXPANSIONS
+from nestmap.pipeline.frontend.onnx.resolve.control_flow import EQUAL_STEPS, EXPANSIONS
 from nestmap.pipeline.frontend.onnx.resolve.equations import check_equations
 from nestmap.pipeline.frontend.onnx.resolve.inference import TensorKnowledge
 from nestmap.pipeline.frontend.onnx.resolve.inline_subgraphs import (
@@ -141,11 +141,15 @@ class ResolvedGraph:
 @final
 @dataclass
 class _Frame:
-    """The remaining nodes of an expansion, the node they replace, and where they start."""
+    """The remaining nodes of an expansion, the node they replace, and where they start.
+
+    ``otherwise`` are the nodes that replace it if these cannot.
+    """
 
     nodes: Iterator[GraphNode]
     replaced: GraphNode | None
     start: int
+    otherwise: Iterator[GraphNode] | None = None
 
 
 def resolve_graph(
@@ -223,28 +227,63 @@ def _expanded(nodes: Sequence[GraphNode], scope: Scope) -> list[GraphNode]:
     made: list[GraphNode] = []
     stack = [_Frame(iter(nodes), None, 0)]
     while stack:
-        frame = stack[-1]
         try:
-            node = next(frame.nodes, None)
+            _expand(stack, made, scope)
         except CannotExpandError as error:
-            stack.pop()
-            del made[frame.start :]
-            if frame.replaced is not None:
-                _keep(frame.replaced, error, scope)
-                _take(frame.replaced, made, scope)
-            continue
-        if node is None:
-            stack.pop()
-        elif node.operator in scope.native:
-            _take(node, made, scope)
-        else:
-            expansion = EXPANSIONS.get(node.operator, decomposed_nodes)
-            stack.append(_Frame(expansion(node, scope), node, len(made)))
+            _give_up(stack, made, error, scope)
+        except InputError:  # within a step of many, which may not be equal
+            if not any(frame.otherwise for frame in stack):
+                raise
+            while stack[-1].otherwise is None:
+                stack.pop()
+            _replace_frame(stack, made)
     return made
 
 
+def _expand(stack: list[_Frame], made: list[GraphNode], scope: Scope) -> None:
+    """Takes the next node of the innermost expansion."""
+    node = next(stack[-1].nodes, None)
+    if node is None:
+        stack.pop()
+        return
+    outer = stack[-1].replaced
+    if outer is not None and outer.steps:
+        node = replace(node, steps=(*outer.steps, *node.steps))
+    if node.operator in scope.native:
+        _take(node, made, scope)
+        return
+    unrolled = EXPANSIONS.get(node.operator, decomposed_nodes)(node, scope)
+    equal = EQUAL_STEPS.get(node.operator)
+    if equal is None:
+        stack.append(_Frame(unrolled, node, len(made)))
+    else:
+        stack.append(_Frame(equal(node, scope), node, len(made), unrolled))
+
+
+def _give_up(
+    stack: list[_Frame], made: list[GraphNode], error: CannotExpandError, scope: Scope
+) -> None:
+    """Expands the node in another way, or keeps it as it is."""
+    if stack[-1].otherwise is not None:
+        _replace_frame(stack, made)
+        return
+    frame = stack.pop()
+    del made[frame.start :]
+    if frame.replaced is not None:
+        _keep(frame.replaced, error, scope)
+        _take(frame.replaced, made, scope)
+
+
+def _replace_frame(stack: list[_Frame], made: list[GraphNode]) -> None:
+    frame = stack.pop()
+    del made[frame.start :]
+    if frame.otherwise is not None:
+        stack.append(_Frame(frame.otherwise, frame.replaced, frame.start))
+
+
 def _take(node: GraphNode, made: list[GraphNode], scope: Scope) -> None:
-    scope.known.infer(node)
+    if not node.carried:
+        scope.known.infer(node)
     scope.makers.update((name, node) for name in node.proto.output)
     made.append(node)
 

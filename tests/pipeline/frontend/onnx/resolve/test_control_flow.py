@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 from nestmap.model import InputError, NoCostNode, Workload
 from nestmap.pipeline.frontend.onnx import parse_onnx
 from nestmap.pipeline.frontend.onnx.load.skeleton import skeleton
-from nestmap.pipeline.frontend.onnx.resolve import inline_subgraphs
+from nestmap.pipeline.frontend.onnx.resolve import control_flow, inline_subgraphs
 from nestmap.pipeline.frontend.onnx.resolve.control_flow import MOST_ITERATIONS
 from nestmap.pipeline.frontend.onnx.resolve.resolve import resolve_graph
 from tests.pipeline.frontend.onnx.build import FLOAT, Shapes, model, node, weights
@@ -185,7 +185,10 @@ OPEN: dict[str, tuple[onnx.NodeProto, str]] = {
         "a condition 'loop/0/on' that is not constant",
     ),
     "endless": (_loop("", "", ALWAYS), f"more than {MOST_ITERATIONS} iterations"),
-    "many": (_loop("many", "c", ALWAYS), f"more than {MOST_ITERATIONS} iterations"),
+    "many that differ": (
+        _loop("many", "c", node("Less", "i many", "on")),
+        f"more than {MOST_ITERATIONS} iterations",
+    ),
 }
 
 
@@ -260,7 +263,6 @@ def test_scan(axis: int, shape: tuple[int, ...]) -> None:
     [
         (("N", 2, 8), "a sequence 'x' of unknown length"),
         (None, "a sequence 'x' of unknown length"),
-        ((MOST_ITERATIONS + 1, 2, 8), f"more than {MOST_ITERATIONS} iterations"),
     ],
 )
 def test_scans_that_cannot_be_unrolled(shape: tuple[int, ...] | None, found: str) -> None:
@@ -268,6 +270,114 @@ def test_scans_that_cannot_be_unrolled(shape: tuple[int, ...] | None, found: str
         _parsed([_scan()], [], {"x": shape, "start": (2, 8)})
     assert caught.value.where == "model 'net': node 'scan' (Scan)"
     assert caught.value.found == f"{found}, with MatMul in its body"
+
+
+def test_a_scan_of_many_equal_steps_is_one_step() -> None:
+    """Its layer has the steps as iterations; weights are the same in each."""
+    nodes = [_scan(), node("MatMul", "y w", "z", name="last")]
+    network = _parsed(nodes, [], {"x": (2000, 2, 8), "start": (2, 8)})
+    product, last = network.layers
+    assert (product.name, last.name) == ("scan/product", "last")
+    assert product.macs == 2000 * 2 * 8 * 8
+    assert last.macs == 2 * 8 * 8
+    assert {x.name: product.elements(x.name) for x in product.operands} == {
+        "O": 2000 * 2 * 8,
+        "I": 2000 * 2 * 8,
+        "W": 8 * 8,
+    }
+    assert [x.constant for x in product.inputs] == [False, True]
+    made = {tensor.name: tensor.sizes for n in network.nodes for tensor in n.outputs}
+    assert (made["y"], made["all"]) == ((2, 8), (2000, 2, 8))
+    assert {n.operator: n.total_operations for n in network.vector_nodes} == {
+        "Add": 2000 * 2 * 8,
+        "Relu": 2000 * 2 * 8,
+    }
+    assert network.readers == {"scan/product": ("last",), "last": ()}
+    assert network.unknown_operators == {}
+
+
+def test_a_loop_of_many_equal_steps_is_one_step() -> None:
+    network = _parsed([_loop("n", "c", ALWAYS)], [_stored("n", 5000), _stored("c", True)])
+    (layer,) = network.layers
+    assert (layer.name, layer.macs) == ("loop/product", 5000 * 2 * 8 * 8)
+    made = {tensor.name: tensor.sizes for n in network.nodes for tensor in n.outputs}
+    assert (made["y"], made["all"]) == ((2, 8), (5000, 2, 8))
+
+
+def _work(network: Workload) -> tuple[int, int]:
+    return network.macs, sum(n.total_operations for n in network.vector_nodes)
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_one_step_has_the_work_of_all(depth: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    loop = _loop("n", "c", ALWAYS)
+    for _ in range(depth - 1):
+        outer = _loop("n", "c", ALWAYS)
+        loop.input[2] = "h"
+        outer.attribute[0].g.node[1].CopyFrom(loop)
+        outer.attribute[0].g.output[1].name = "y"
+        loop = outer
+    stored = [_stored("n", 7), _stored("c", True)]
+    unrolled = _parsed([loop], stored)
+    monkeypatch.setattr(control_flow, "MOST_UNROLLED", 3)
+    together = _parsed([loop], stored)
+    assert len(unrolled.layers) == 7**depth
+    assert len(together.layers) == 1
+    assert _work(together) == _work(unrolled)
+
+
+def _growing(last: str) -> onnx.NodeProto:
+    """A loop that multiplies as many rows as it has made steps, and a last one."""
+    body = _body(
+        [
+            node("Identity", "before", "on"),
+            node("Add", "i one", "rows"),
+            node("Slice", "x zero rows zero", "part"),
+            node("MatMul", "part w", last, name="product"),
+            node("Identity", "h", "next"),
+        ],
+        [*_values("on", kind=TensorProto.BOOL), *_values("next")],
+        [
+            *_values("i", kind=TensorProto.INT64),
+            *_values("before", kind=TensorProto.BOOL),
+            *_values("h"),
+        ],
+    )
+    return helper.make_node("Loop", ["n", "c", "x"], ["y"], name="loop", body=body)
+
+
+def test_steps_that_differ_are_unrolled() -> None:
+    stored = [
+        _stored("n", 150),
+        _stored("c", True),
+        numpy_helper.from_array(np.array([0]), "zero"),
+        numpy_helper.from_array(np.array([1]), "one"),
+    ]
+    network = _parsed([_growing("p")], stored, {"x": (150, 8)})
+    assert [layer.macs for layer in network.layers] == [n * 8 * 8 for n in range(1, 151)]
+
+
+def test_more_steps_that_differ_than_are_unrolled() -> None:
+    stored = [_stored("n", MOST_ITERATIONS + 1), _stored("c", True)]
+    loop = _loop("n", "c", node("Less", "i n", "on"))
+    with pytest.raises(InputError) as caught:
+        _parsed([loop], stored)
+    assert "iterations that are not equal" in caught.value.found
+
+
+def test_weights_of_each_step_are_read_once_each() -> None:
+    """A stack of weights as a sequence: layers of a transformer as they are exported."""
+    body = _body(
+        [node("MatMul", "h part", "next", name="product")], _values("next"), _values("h", "part")
+    )
+    scan = helper.make_node(
+        "Scan", ["start", "stack"], ["y"], name="scan", body=body, num_scan_inputs=1
+    )
+    stack = weights("stack", 300, 8, 8)
+    network = _parsed([scan], [stack], {"start": (2, 8)})
+    (layer,) = network.layers
+    assert layer.elements("W") == 300 * 8 * 8
+    assert [x.constant for x in layer.inputs] == [False, True]
 
 
 def test_names_that_are_taken() -> None:
