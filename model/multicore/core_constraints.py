@@ -10,17 +10,42 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from nestmap.model.base import Frozen, copy_with
+from nestmap.model.base import Frozen
 from nestmap.model.errors import InputError, suggestion, warn_of_input
 from nestmap.model.mapping.constraints import DEFAULT_TARGET, FieldPlaces
 from nestmap.model.mapping.dataflow import Dataflow
 from nestmap.model.multicore.accelerator import CoreId, MultiCoreAccelerator
 from nestmap.model.multicore.split_options import Convention, Hints, SplitMode, SplitOptions
+from nestmap.model.units import Count, Size
 from nestmap.model.workload.graph import LayerNode, NoCostNode, VectorNode, Workload
 from nestmap.model.workload.operator_types import is_operator_type
 
 NodeKind = Literal["layer", "vector"]
 """The kind of a node: a layer for an array, or a vector operator for a core that lists it."""
+
+
+class PlacedLoop(Frozen, frozen=True):
+    """A loop that cuts a node, by the position of its dimension in Stream's order: D6 is 6.
+
+    See :func:`~nestmap.model.multicore.placed_tilings.stream_dimensions`.
+    """
+
+    position: Count
+    parts: Size
+
+
+class GroupTiling(Frozen, frozen=True):
+    """Tiles of ``tile`` iterations along a dimension that the members of a fused group share.
+
+    The dimension is that at ``position`` of ``node``. ``members`` are names of nodes or operators.
+    """
+
+    group: str = Field(min_length=1)
+    members: tuple[str, ...]
+    node: str = Field(min_length=1)
+    position: Count
+    tile: Size
+    places: FieldPlaces = Field(default=FieldPlaces(), exclude=True, repr=False)
 
 
 class CoreAllocation(Frozen, frozen=True):
@@ -29,7 +54,8 @@ class CoreAllocation(Frozen, frozen=True):
     ``cores`` are the allowed cores (none: any). With ``fixed``, group i of a node runs on item i,
     or all groups on the only item. ``intra`` are loops that cut a node into parts that run in
     sequence, ``inter`` loops that cut it into parts for several cores. On each core, layers are
-    mapped with the ``dataflow``; vector operators have none.
+    mapped with the ``dataflow``; vector operators have none. ``placed`` become ``inter`` loops
+    where the network is known.
     """
 
     target: str = Field(default=DEFAULT_TARGET, min_length=1)
@@ -37,6 +63,7 @@ class CoreAllocation(Frozen, frozen=True):
     fixed: bool = False
     intra: Hints = ()
     inter: Hints = ()
+    placed: tuple[PlacedLoop, ...] = ()
     dataflow: Dataflow | None = None
     places: FieldPlaces = Field(default=FieldPlaces(), exclude=True, repr=False)
 
@@ -55,9 +82,10 @@ class CoreAllocation(Frozen, frozen=True):
 
 
 class CoreMapping(Frozen, frozen=True):
-    """The core allocations for a whole workload."""
+    """The core allocations for a whole workload, and what cuts its fused groups."""
 
     entries: tuple[CoreAllocation, ...] = ()
+    groups: tuple[GroupTiling, ...] = ()
 
     @model_validator(mode="after")
     def _check_unique_targets(self) -> CoreMapping:
@@ -69,25 +97,17 @@ class CoreMapping(Frozen, frozen=True):
     def of(self, name: str, operator: str) -> CoreAllocation:
         """The entry for a node: by its name, else its operator, else the default entry."""
         for target in (name, operator, DEFAULT_TARGET):
-            if target in self._by_target:
-                return self._by_target[target]
+            if target in self.by_target:
+                return self.by_target[target]
         return CoreAllocation()
-
-    def naming(self, workload: Workload) -> CoreMapping:
-        """The same, with an entry for each of the layers to which a file gives one name."""
-        named = [
-            copy_with(self._by_target[layer.alias], {"target": layer.name})
-            for layer in workload.layers
-            if layer.alias in self._by_target and layer.name not in self._by_target
-        ]
-        return CoreMapping(entries=(*self.entries, *named)) if named else self
 
     def hints_of(self, name: str, operator: str) -> Hints:
         """The outer loops of a node; if its entry has none, those of the default entry."""
         return self.of(name, operator).hints or self.of(DEFAULT_TARGET, DEFAULT_TARGET).hints
 
     @cached_property
-    def _by_target(self) -> dict[str, CoreAllocation]:
+    def by_target(self) -> dict[str, CoreAllocation]:
+        """The entries by their targets."""
         return {entry.target: entry for entry in self.entries}
 
 

@@ -16,6 +16,7 @@ from nestmap.model.display import costs_text, view
 from nestmap.model.multicore.allocation import Allocation
 from nestmap.model.multicore.bound import StreamBound
 from nestmap.model.multicore.core_constraints import check_allocations
+from nestmap.model.multicore.placed_tilings import resolve_names
 from nestmap.model.multicore.population import AllocationObjective, Individual
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem
 from nestmap.model.multicore.schedule import Schedule, ScheduleProblem
@@ -211,7 +212,7 @@ def read_stream(
     """
     network, machine = read_workload(workload, dims), read_multicore(accelerator, store)
     network = narrow_sums(network, machine.room_for_sums)
-    cores = read_core_mapping(mapping).naming(network)
+    cores = resolve_names(read_core_mapping(mapping), network)
     named = isinstance(mapping, str | Path)
     check_allocations(cores, network, machine, str(mapping) if named else "mapping")
     return StreamProblem(workload=network, accelerator=machine, mapping=cores)

@@ -58,6 +58,13 @@ from nestmap.pipeline.frontend.yaml.mapping import (
     parse_core_mapping,
     parse_mapping,
 )
+from nestmap.pipeline.frontend.yaml.stream_mapping import (
+    SPLITS,
+    STREAM_GROUP,
+    STREAM_LAYER,
+    STREAM_MAPPING,
+    TILES,
+)
 from nestmap.pipeline.frontend.yaml.temporal_ordering import LEVELS, ORDER
 from nestmap.pipeline.frontend.yaml.workload import parse_workload_yaml
 
@@ -143,6 +150,14 @@ FORMATS: Final = (
         _EXAMPLES / "mapping.yaml",
         _parse_mapping,
         (MAPPING, UNROLLED, HINTS, LINKS, ORDER, LEVELS, TILINGS),
+    ),
+    Format(
+        "Mapping as in present Stream",
+        "The form that Stream later than 0.0.8 writes, which is read, too.",
+        _EXAMPLES / "mapping_stream.yaml",
+        _parse_mapping,
+        (STREAM_MAPPING, STREAM_LAYER, SPLITS, STREAM_GROUP, TILES),
+        Origin.STREAM,
     ),
     Format(
         "Workload",

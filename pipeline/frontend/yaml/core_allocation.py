@@ -90,7 +90,7 @@ def parse_allocation(target: str, fields: Mapping[Field, Node]) -> CoreAllocatio
     if fixed and _CORES not in fields:
         raise fields[_FIXED].error("false, or core_allocation in the same entry")
     intra, inter = fields.get(_INTRA), fields.get(_INTER)
-    cores = _cores(fields[_CORES]) if _CORES in fields else ()
+    cores = parse_cores(fields[_CORES]) if _CORES in fields else ()
     with stated[0].locate_errors():
         allocation = CoreAllocation(
             target=target,
@@ -109,7 +109,12 @@ def places_of(fields: Mapping[Field, Node]) -> FieldPlaces:
     return FieldPlaces(known=tuple((x.name, node.place) for x, node in fields.items() if node.line))
 
 
-def _cores(node: Node) -> tuple[CoreId, ...]:
+def parse_cores(node: Node) -> tuple[CoreId, ...]:
+    """A core or a list of cores.
+
+    Raises:
+        InputError: if it is not; the error names line and field.
+    """
     items = node.sequence() if node.is_sequence else (node,)
     if not items:
         raise node.error(_CORES.kind)

@@ -34,6 +34,7 @@ _OF_ROOTS: Final[Mapping[FileKind, frozenset[str]]] = {
     FileKind.CORES: frozenset({"cores"}),
     FileKind.ACCELERATOR: frozenset({"operational_array", "memories"}),
     FileKind.SPACE: frozenset({"parameters", "networks"}),
+    FileKind.MAPPING: frozenset({"layers", "fused_groups"}),
 }
 _HARDWARE: Final = frozenset({FileKind.ACCELERATOR, FileKind.CORES})
 

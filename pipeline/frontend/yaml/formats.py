@@ -28,6 +28,13 @@ from nestmap.pipeline.frontend.yaml.hardware.shared_memories import SHARED
 from nestmap.pipeline.frontend.yaml.hardware.vector_unit import VECTOR_UNIT
 from nestmap.pipeline.frontend.yaml.layer import DENSITIES, LAYER, RELATIONS, SOURCES
 from nestmap.pipeline.frontend.yaml.mapping import HINTS, LINKS, MAPPING, UNROLLED
+from nestmap.pipeline.frontend.yaml.stream_mapping import (
+    SPLITS,
+    STREAM_GROUP,
+    STREAM_LAYER,
+    STREAM_MAPPING,
+    TILES,
+)
 from nestmap.pipeline.frontend.yaml.temporal_ordering import LEVELS, ORDER
 
 
@@ -60,6 +67,12 @@ PARTS: Final[dict[FileFormat, tuple[Part, ...]]] = {
     FileFormat.SPACE: (DESIGN_SPACE, PARAMETERS, FIELDS, CONDITIONS, NETWORKS, OBJECTIVES),
 }
 """The parts of each format; sections with the same path are alternatives."""
+
+MAPPING_OF_STREAM: Final[tuple[Part, ...]] = (
+    *(STREAM_MAPPING, STREAM_LAYER, SPLITS),
+    *(STREAM_GROUP, TILES),
+)
+"""The parts of mapping files of present Stream."""
 
 CORES_2024: Final[tuple[Part, ...]] = (MULTICORE_2024, CORES, CORE_PAIRS, SHARED, COORDINATES)
 """The parts of files of several cores as in 2024."""

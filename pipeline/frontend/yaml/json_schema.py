@@ -18,7 +18,12 @@ from nestmap.pipeline.frontend.yaml.field_schema import (
     Part,
     Section,
 )
-from nestmap.pipeline.frontend.yaml.formats import CORES_2024, PARTS, FileFormat
+from nestmap.pipeline.frontend.yaml.formats import (
+    CORES_2024,
+    MAPPING_OF_STREAM,
+    PARTS,
+    FileFormat,
+)
 from nestmap.pipeline.frontend.yaml.quantities import SWITCH
 from nestmap.pipeline.util.json import Json
 
@@ -45,15 +50,24 @@ _TYPES: Final[dict[type, str]] = {
 """The JSON type of a value, by the type of an example."""
 
 
+_OTHER_FORMS: Final = {
+    FileFormat.CORES: CORES_2024,
+    FileFormat.MAPPING: MAPPING_OF_STREAM,
+}
+"""The parts of other forms in which a format is read."""
+
+
 def json_schema(file_format: FileFormat) -> Schema:
     """The JSON Schema of a format: fields, their meanings, types and sets of values.
 
     It accepts every file that nestmap reads; ranges, and what depends on other fields, are left to
     the parser.
     """
-    schema = _Parts(PARTS[file_format]).schema(())
+    schema: Schema = _Parts(PARTS[file_format]).schema(())
+    if file_format in _OTHER_FORMS:
+        schema = {"anyOf": [schema, _Parts(_OTHER_FORMS[file_format]).schema(())]}
     if file_format is FileFormat.CORES:
-        schema = _with_cores({"anyOf": [schema, _Parts(CORES_2024).schema(())]})
+        schema = _with_cores(schema)
     return {"$schema": DIALECT, "title": f"nestmap {file_format}", **schema}
 
 

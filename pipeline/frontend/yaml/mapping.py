@@ -27,6 +27,7 @@ from nestmap.pipeline.frontend.yaml.field_schema import ITEM, Entries, Field, Fo
 from nestmap.pipeline.frontend.yaml.file_kind import FileKind
 from nestmap.pipeline.frontend.yaml.load import read_source
 from nestmap.pipeline.frontend.yaml.located_node import Node, is_name
+from nestmap.pipeline.frontend.yaml.stream_mapping import is_stream_mapping, parse_stream_mapping
 from nestmap.pipeline.frontend.yaml.temporal_ordering import (
     DATAFLOW,
     LARGEST_FACTOR,
@@ -122,7 +123,11 @@ def parse_mapping(source: Path | Sequence[FieldValues]) -> MappingConstraints:
     Raises:
         InputError: if the file does not match the schema; the error names line and field.
     """
-    return MappingConstraints(entries=tuple(_entry(node) for node in _entries(source)))
+    root = read_source(source, FileKind.MAPPING)
+    if is_stream_mapping(root):
+        parse_stream_mapping(root)  # which may be invalid
+        return MappingConstraints()
+    return MappingConstraints(entries=tuple(_entry(node) for node in _entries(root)))
 
 
 def parse_core_mapping(source: Path | Sequence[FieldValues]) -> CoreMapping:
@@ -133,16 +138,16 @@ def parse_core_mapping(source: Path | Sequence[FieldValues]) -> CoreMapping:
     Raises:
         InputError: if the file does not match the schema; the error names line and field.
     """
-    read = ((_target(fields), fields) for fields in (x.fields(MAPPING) for x in _entries(source)))
+    root = read_source(source, FileKind.MAPPING)
+    if is_stream_mapping(root):
+        return parse_stream_mapping(root)
+    read = ((_target(fields), fields) for fields in (x.fields(MAPPING) for x in _entries(root)))
     allocations = (parse_allocation(target, fields) for target, fields in read)
     return CoreMapping(entries=tuple(x for x in allocations if x is not None))
 
 
-def _entries(source: Path | Sequence[FieldValues]) -> tuple[Node, ...]:
+def _entries(root: Node) -> tuple[Node, ...]:
     """The entries of a file, checked to have different targets."""
-    root = read_source(source, FileKind.MAPPING)
-    if root.is_mapping and "layers" in root.entries():
-        raise root.error(_LIST, "layers, the format of Stream versions later than 0.0.8")
     nodes = root.sequence(_LIST)
     targets: set[str] = set()
     for node in nodes:

@@ -21,6 +21,7 @@ from nestmap.model.multicore.core_constraints import (
     check_allocations,
     split_from_hints,
 )
+from nestmap.model.multicore.placed_tilings import resolve_names
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem, StreamSources
 from nestmap.model.multicore.split_options import SplitOptions
 from nestmap.model.workload.graph import Node
@@ -60,7 +61,7 @@ def _problem(workload: Workload, sources: StreamSources) -> StreamProblem:
     accelerator = parse_multicore(sources.accelerator)
     workload = narrow_sums(workload, accelerator.room_for_sums)
     mapping = CoreMapping() if sources.mapping is None else parse_core_mapping(sources.mapping)
-    mapping = mapping.naming(workload)
+    mapping = resolve_names(mapping, workload)
     check_allocations(mapping, workload, accelerator, str(sources.mapping or "mapping"))
     return StreamProblem(workload=workload, accelerator=accelerator, mapping=mapping)
 

@@ -22,6 +22,7 @@ from nestmap.model.design_space.space import (
 from nestmap.model.errors import suggestion
 from nestmap.model.multicore.accelerator import ComputeCore, MultiCoreAccelerator, StorageCore
 from nestmap.model.multicore.core_constraints import CoreMapping, check_allocations
+from nestmap.model.multicore.placed_tilings import resolve_names
 from nestmap.model.multicore.problem import StreamProblem
 from nestmap.pipeline.frontend.bundled import resolve_multicore
 from nestmap.pipeline.frontend.read.multicore import read_core_mapping, read_multicore
@@ -82,7 +83,7 @@ class CheckedCores:
         """
         where = self.settings.space.mapping or "mapping"
         networks = [narrow_sums(x, accelerator.room_for_sums) for x in self.networks]
-        mappings = [self.mapping.naming(network) for network in networks]
+        mappings = [resolve_names(self.mapping, network) for network in networks]
         for network, mapping in zip(networks, mappings, strict=True):
             check_allocations(mapping, network, accelerator, where)
         return tuple(

@@ -20,6 +20,7 @@ from nestmap.model import (
 )
 from nestmap.model.base import copy_with
 from nestmap.model.multicore.core_constraints import NodeKind
+from nestmap.model.multicore.placed_tilings import resolve_names
 from nestmap.model.multicore.split_options import Convention, HintLoop, SplitMode, SplitOptions
 from nestmap.model.workload.builders import gemm
 from tests.model.multicore.cores import core, star
@@ -190,6 +191,6 @@ def test_an_entry_is_for_all_layers_of_its_name() -> None:
     """Two layers of one name in a file have different names here, and one alias."""
     again = copy_with(FIRST, {"name": "first_3", "alias": "first"})
     mapping = CoreMapping(entries=(CoreAllocation(target="first", cores=(1,)),))
-    named = mapping.naming(Workload.of(FIRST, again))
+    named = resolve_names(mapping, Workload.of(FIRST, again))
     assert [named.of(x, "Gemm").cores for x in ("first", "first_3")] == [(1,), (1,)]
-    assert mapping.naming(Workload.of(FIRST)) == mapping
+    assert resolve_names(mapping, Workload.of(FIRST)) == mapping

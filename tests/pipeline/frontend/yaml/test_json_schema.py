@@ -33,6 +33,7 @@ _EXAMPLES: Final = Path(input_formats.__file__).parent / "formats"
 _OF_EXAMPLE: Final = {
     "multicore": FileFormat.CORES,
     "multicore_2024": FileFormat.CORES,
+    "mapping_stream": FileFormat.MAPPING,
     "storage_core": FileFormat.CORE,
     "imc_accelerator": FileFormat.ACCELERATOR,
 }

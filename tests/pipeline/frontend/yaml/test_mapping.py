@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
 
 import pytest
 import yaml
@@ -197,18 +196,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_what_is_written_is_read(folder: Path, chosen: list[LayerConstraints]) -> None:
     constraints = MappingConstraints(entries=tuple(chosen))
     assert parsed(folder, mapping_text(constraints)) == constraints
-
-
-LATER: Final = """\
-layers:
-- {name: Conv, core_allocation: [0, 1], inter_core_tiling: [{dim: D6, split: 4}]}
-fused_groups: [{name: all, layers: [Conv]}]
-"""
-
-
-def test_files_for_later_versions_of_stream_are_refused_by_that_name(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"m.yaml:1: found layers, the format of Stream.*0\.0\.8"):
-        _ = parsed(tmp_path, LATER)
 
 
 def test_a_star_is_the_number_of_allowed_cores(tmp_path: Path) -> None:
