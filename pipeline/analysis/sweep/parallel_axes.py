@@ -41,12 +41,17 @@ def parallel_axes(view: DesignsView) -> tuple[ParallelAxis, ...]:
 
 
 def shown_ticks(parameter: ParameterColumn, letters: int) -> list[int]:
-    """The places of the values that are written: as many as fit, always the first and the last."""
+    """The places of the values that are written: as many as fit, always the first and the last.
+
+    They are equally far apart where that costs at most half of them.
+    """
     count = len(parameter.values)
-    longest = min(10, max(map(len, parameter.labels))) + 1
+    longest = min(10, max(map(len, parameter.labels))) + 2
     most = min(count, MOST_TICKS, max(2, letters // longest))
     if most == 1:
         return [0]
+    even = (n for n in range(most, most // 2, -1) if (count - 1) % (n - 1) == 0)
+    most = next(even, most)
     return sorted({round(x) for x in np.linspace(0, count - 1, most).tolist()})
 
 
