@@ -423,8 +423,15 @@ def _without_padding(reader: NodeReader) -> Iterator[AccessRoute]:
     yield route(0, resize_steps(static.output_sizes(reader), static.input_sizes(reader), [1]))
 
 
+def _channels_first(reader: NodeReader) -> Iterator[AccessRoute]:
+    """The same image, with its channels second where they were last."""
+    rank = len(static.input_sizes(reader))
+    is_last = reader.flag("channels_last") and rank > 1
+    yield route(0, permute_step((0, rank - 1, *range(1, rank - 1))) if is_last else ())
+
+
 ROUTES: Final[Mapping[str, RouteRule]] = {
-    f"{BLOCKED}.ReorderInput": reshape,
+    f"{BLOCKED}.ReorderInput": _channels_first,
     f"{BLOCKED}.ReorderOutput": _without_padding,
     **dict.fromkeys(("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity"), reshape),
     **dict.fromkeys(("Dropout", "com.microsoft.BitmaskDropout", "BitCast"), reshape),

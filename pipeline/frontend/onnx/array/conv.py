@@ -21,7 +21,7 @@ from nestmap.model.workload.loop_nests import (
 )
 from nestmap.pipeline.frontend.onnx.access.operand_routes import concat_routes
 from nestmap.pipeline.frontend.onnx.access.vector_parts import sample_nest
-from nestmap.pipeline.frontend.onnx.load.opsets import CHANNELS_LAST
+from nestmap.pipeline.frontend.onnx.load.opsets import BLOCKED, CHANNELS_LAST, LARGEST_BLOCK
 from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, shape_text
 from nestmap.pipeline.frontend.onnx.node import node_expansion as expansion
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
@@ -172,18 +172,33 @@ def _geometry(
     groups = channels_of(node, image, weight)
     if weight[0] % groups:
         raise node.error(f"{weight[0]} output channels in {groups} groups", "equal groups")
-    if weight[1] * groups != image[1]:
-        raise node.error(
-            f"{image[1]} input channels, weights {shape_text(weight)} and {groups} groups",
-            f"{weight[1]} x {groups} input channels",
-        )
     axes = _axes(node, image[2:], weight[2:])
     made = tuple(axis.output_size for axis in axes)
     node.check_output(
         (image[0], *made, weight[0]) if channels_last else (*image[:1], weight[0], *made)
     )
-    outputs = weight[0] // groups
-    return Channels(batch=image[0], groups=groups, outputs=outputs, inputs=weight[1]), axes
+    channels = Channels(
+        batch=image[0], groups=groups, outputs=weight[0] // groups, inputs=weight[1]
+    )
+    if node.node.operator == f"{BLOCKED}.Conv":
+        channels = _without_padding(channels, image[1])
+    if channels.inputs * channels.groups != image[1]:
+        raise node.error(
+            f"{image[1]} input channels, weights {shape_text(weight)} and {groups} groups",
+            f"{weight[1]} x {groups} input channels",
+        )
+    return channels, axes
+
+
+def _without_padding(stored: Channels, inputs: int) -> Channels:
+    """The channels of an image in blocks whose last block the weights fill with zeros."""
+    missing = stored.groups * stored.inputs - inputs
+    if not 0 < missing < LARGEST_BLOCK:
+        return stored
+    if stored.groups == 1:
+        return copy_with(stored, {"inputs": inputs})
+    depthwise = stored.inputs == stored.outputs == 1
+    return copy_with(stored, {"groups": inputs}) if depthwise else stored
 
 
 def _two_axes(axes: tuple[Axis, ...]) -> tuple[Axis, ...]:

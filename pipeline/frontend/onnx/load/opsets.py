@@ -18,6 +18,9 @@ BLOCKED: Final = "com.microsoft.nchwc"
 CHANNELS_LAST: Final = "com.ms.internal.nhwc"
 """The domains of what ONNX Runtime writes for images in blocks of channels, or with these last."""
 
+LARGEST_BLOCK: Final = 16
+"""The largest number of channels of a block in ONNX Runtime's own layout."""
+
 _LONG_STANDARD: Final = "ai.onnx"
 _FIRST_IR_WITH_OPSETS: Final = 3
 

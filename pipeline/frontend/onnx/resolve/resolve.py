@@ -19,7 +19,7 @@ from nestmap.pipeline.frontend.onnx.load.graph import (
     sort_nodes,
     tensor_origins,
 )
-from nestmap.pipeline.frontend.onnx.load.opsets import schema_of
+from nestmap.pipeline.frontend.onnx.load.opsets import BLOCKED, LARGEST_BLOCK, schema_of
 from nestmap.pipeline.frontend.onnx.load.shapes import infer_types
 from nestmap.pipeline.frontend.onnx.load.skeleton import Skeleton, all_nodes, subgraphs
 from nestmap.pipeline.frontend.onnx.resolve.attributes import check_attributes
@@ -114,6 +114,32 @@ def is_safe_in_graph(node: onnx.NodeProto) -> bool:
     )
 
 
+# --- takes from stored weights the channels that fill blocks ---
+
+
+def trim_blocks(graph: onnx.GraphProto) -> None:
+    """Takes from stored weights the outputs that only fill the last block of channels.
+
+    The node that leaves the layout states how many there are.
+    """
+    makers = {name: node for node in graph.node for name in node.output}
+    stored = {tensor.name: tensor for tensor in graph.initializer}
+    for node in graph.node:
+        channels = next((x.i for x in node.attribute if x.name == "channels"), 0)
+        maker = makers.get(node.input[0]) if node.domain == BLOCKED and node.input else None
+        if node.op_type != "ReorderOutput":
+            continue
+        while maker is not None and maker.domain == BLOCKED and maker.op_type.endswith("Pool"):
+            maker = makers.get(maker.input[0])
+        if maker is None or (maker.domain, maker.op_type) != (BLOCKED, "Conv"):
+            continue
+        if any(x.name == "group" and x.i > 1 for x in maker.attribute):
+            continue
+        for tensor in (stored[name] for name in maker.input[1:3] if name in stored):
+            if tensor.dims and 0 < tensor.dims[0] - channels < LARGEST_BLOCK and channels > 0:
+                tensor.dims[0] = channels
+
+
 # --- resolves an ONNX graph to the nodes that run, with the types and values of their tensors ---
 
 _STORED: Final = "the stored tensor"
@@ -171,6 +197,7 @@ def resolve_graph(
         InputError: if the graph cannot run, or it is unknown how often operators of the array run.
     """
     graph = small.model.graph
+    trim_blocks(graph)
     nodes = sort_nodes(graph.node, where)
     if not nodes:
         raise InputError(where, "a graph without nodes", "an ONNX model with at least one node")

@@ -61,7 +61,7 @@ _SAME: Final[Mapping[str, tuple[int, ...]]] = {
             for operator in (
                 *("Gelu", "FastGelu", "BiasGelu", "QuickGelu", "BiasAdd", "BiasSoftmax"),
                 *("GroupNorm", "RotaryEmbedding", "SimplifiedLayerNormalization", "Trilu"),
-                *("MoE", "QMoE", "nchwc.ReorderInput"),
+                *("MoE", "QMoE"),
                 *("QLinearSigmoid", "QLinearLeakyRelu", "QLinearSoftmax", "BitmaskDropout"),
             )
         ),
@@ -101,11 +101,7 @@ _ALIKE: Final[Mapping[str, tuple[str, tuple[int, ...]]]] = {
     "com.microsoft.QLinearAdd": ("Add", (0, 3)),
     "com.microsoft.QLinearMul": ("Mul", (0, 3)),
     "com.microsoft.QLinearWhere": ("Where", (0, 1, 4)),
-    **dict.fromkeys(("com.microsoft.FusedConv", f"{BLOCKED}.Conv"), ("Conv", (0, 1))),
-    **{
-        f"{BLOCKED}.{operator}": (operator, (0,))
-        for operator in ("MaxPool", "AveragePool", "GlobalMaxPool", "GlobalAveragePool")
-    },
+    "com.microsoft.FusedConv": ("Conv", (0, 1)),
     "com.microsoft.FusedGemm": ("Gemm", (0, 1)),
     "com.microsoft.GemmFastGelu": ("MatMul", (0, 1)),
     "com.microsoft.QGemm": ("Gemm", (0, 3)),
@@ -143,16 +139,16 @@ def _concat(proto: onnx.NodeProto, _: Types) -> Iterator[ShapeSurrogate]:
 
 
 def _fused_matmul(proto: onnx.NodeProto, types: Types) -> Iterator[ShapeSurrogate]:
-    if _integer(proto, "transBatchA", 0) or _integer(proto, "transBatchB", 0):
-        return
     given: dict[str, onnx.TypeProto] = {}
-    for position, flag in enumerate(("transA", "transB")):
+    for position, which in enumerate("AB"):
         shape = _shape(proto, position, types)
         if len(shape) < 2:
             return
+        if _integer(proto, f"transBatch{which}", 0):
+            shape = (*shape[1:-1], shape[0], shape[-1])
         *stack, rows, columns = shape
         element = types[proto.input[position]].tensor_type.elem_type
-        last = (columns, rows) if _integer(proto, flag, 0) else (rows, columns)
+        last = (columns, rows) if _integer(proto, f"trans{which}", 0) else (rows, columns)
         given[f"operand {position}"] = helper.make_tensor_type_proto(element, (*stack, *last))
     yield ShapeSurrogate(helper.make_node("MatMul", list(given), proto.output[:1]), given)
 
@@ -171,33 +167,74 @@ def _reorder_output(proto: onnx.NodeProto, types: Types) -> Iterator[ShapeSurrog
         yield from _shaped(proto, types, made)
 
 
-def _conv_channels_last(weight: int) -> _Rule:
-    """A convolution between transposed images; ``weight`` is the position of the weights."""
+def _conv(weight: int) -> _Rule:
+    """A convolution; ``weight`` is the position of the weights."""
 
     def rule(proto: onnx.NodeProto, types: Types) -> Iterator[ShapeSurrogate]:
-        shape, kernels = _shape(proto, 0, types), _shape(proto, weight, types)
-        is_marked = proto.op_type != "QLinearConv" or proto.domain != "com.microsoft"
-        if len(shape) < 3 or len(kernels) != len(shape):
-            return
-        is_last = is_marked or _integer(proto, "channels_last", 0)
-        batch, *axes, channels = shape
-        image = (batch, channels, *axes) if is_last else shape
-        given = {
-            f"{proto.input[0]} of {proto.output[0]}": helper.make_tensor_type_proto(_FLOAT, image),
-            f"weights of {proto.output[0]}": helper.make_tensor_type_proto(_FLOAT, kernels),
-        }
-        made = f"{proto.output[0]} before its transposition" if is_last else proto.output[0]
-        node = helper.make_node("Conv", list(given), [made])
-        known = defs.get_schema("Conv").attributes
-        node.attribute.extend(a for a in proto.attribute if a.name in known)
-        yield ShapeSurrogate(node, given)
-        if is_last:
-            order = [0, *range(2, len(shape)), 1]
-            yield ShapeSurrogate(
-                helper.make_node("Transpose", [made], proto.output[:1], perm=order)
-            )
+        kernels = _shape(proto, weight, types)
+        matches = 2 < len(kernels) == len(_shape(proto, 0, types))
+        if matches and isinstance(kernels[1], int):
+            channels = kernels[1] * _integer(proto, "group", 1)
+            yield from _on_image(proto, types, "Conv", (channels, kernels))
 
     return rule
+
+
+def _pool(operator: str) -> _Rule:
+    return lambda proto, types: _on_image(proto, types, operator)
+
+
+def _on_image(
+    proto: onnx.NodeProto,
+    types: Types,
+    operator: str,
+    weights: tuple[int, Shape] | None = None,
+) -> Iterator[ShapeSurrogate]:
+    """An operator on an image, which is transposed where its channels are last.
+
+    ``weights`` are the channels that they fit and their shape. In blocks there may be more channels
+    than in the image.
+    """
+    image = _shape(proto, 0, types)
+    if len(image) < 3:
+        return
+    is_last = proto.domain == CHANNELS_LAST or proto.op_type.startswith("Nhwc")
+    if is_last or _integer(proto, "channels_last", 0):
+        image, order = (image[0], image[-1], *image[1:-1]), [0, *range(2, len(image)), 1]
+    else:
+        order = []
+    if weights is not None and proto.domain == BLOCKED:
+        image = (image[0], weights[0], *image[2:])
+    given = {f"image of {proto.output[0]}": helper.make_tensor_type_proto(_FLOAT, image)}
+    if weights is not None:
+        kernels = helper.make_tensor_type_proto(_FLOAT, weights[1])
+        given[f"weights of {proto.output[0]}"] = kernels
+    made = f"{proto.output[0]} before its transposition" if order else proto.output[0]
+    node = helper.make_node(operator, list(given), [made])
+    known = defs.get_schema(operator).attributes
+    node.attribute.extend(a for a in proto.attribute if a.name in known)
+    yield ShapeSurrogate(node, given)
+    if order:
+        yield ShapeSurrogate(helper.make_node("Transpose", [made], proto.output[:1], perm=order))
+
+
+def _reorder_input(proto: onnx.NodeProto, types: Types) -> Iterator[ShapeSurrogate]:
+    """The axes of an image with its channels second; how many fill its last block is not known."""
+    shape = _shape(proto, 0, types)
+    if _integer(proto, "channels_last", 0) and len(shape) > 2:
+        shape = (shape[0], shape[-1], *shape[1:-1])
+    if shape:
+        yield from _shaped(proto, types, shape)
+
+
+def _reduce_mean(proto: onnx.NodeProto, types: Types) -> Iterator[ShapeSurrogate]:
+    shape = _shape(proto, 0, types)
+    stated = next((a.ints for a in proto.attribute if a.name == "axes"), range(len(shape)))
+    axes = {axis % len(shape) for axis in stated if -len(shape) <= axis < len(shape)}
+    keeps = _integer(proto, "keepdims", 1)
+    made = (1 if i in axes else n for i, n in enumerate(shape) if keeps or i not in axes)
+    if shape and len(axes) == len(stated):
+        yield from _shaped(proto, types, tuple(made))
 
 
 def _projected_attention(proto: onnx.NodeProto, types: Types) -> Iterator[ShapeSurrogate]:
@@ -243,10 +280,19 @@ def _decoder_attention(proto: onnx.NodeProto, types: Types) -> Iterator[ShapeSur
 
 _PRODUCTS: Final[Mapping[str, _Rule]] = {
     f"{BLOCKED}.ReorderOutput": _reorder_output,
-    "com.microsoft.NhwcFusedConv": _conv_channels_last(1),
-    f"{CHANNELS_LAST}.Conv": _conv_channels_last(1),
-    f"{CHANNELS_LAST}.QLinearConv": _conv_channels_last(3),
-    "com.microsoft.QLinearConv": _conv_channels_last(3),
+    f"{BLOCKED}.ReorderInput": _reorder_input,
+    **dict.fromkeys((f"{BLOCKED}.Conv", f"{CHANNELS_LAST}.Conv"), _conv(1)),
+    "com.microsoft.NhwcFusedConv": _conv(1),
+    **dict.fromkeys((f"{CHANNELS_LAST}.QLinearConv", "com.microsoft.QLinearConv"), _conv(3)),
+    **{
+        f"{domain}.{operator}": _pool(operator)
+        for domain in (BLOCKED, CHANNELS_LAST)
+        for operator in ("MaxPool", "AveragePool", "GlobalMaxPool", "GlobalAveragePool")
+    },
+    "com.microsoft.NhwcMaxPool": _pool("MaxPool"),
+    "com.microsoft.QLinearAveragePool": _pool("AveragePool"),
+    "com.microsoft.QLinearGlobalAveragePool": _pool("GlobalAveragePool"),
+    "com.microsoft.QLinearReduceMean": _reduce_mean,
     "com.microsoft.QLinearConcat": _concat,
     "com.microsoft.FusedMatMul": _fused_matmul,
     **dict.fromkeys(("com.microsoft.MatMulNBits", "com.microsoft.MatMulBnb4"), _matmul_nbits),
@@ -264,6 +310,22 @@ SURROGATE_OPERATORS: Final = frozenset((*_SAME, *_GRADIENTS, *_ALIKE, *_PRODUCTS
 
 
 _TYPES: Final[Mapping[str, tuple[int, int]]] = {
+    "com.microsoft.QLinearConcat": (1, 0),
+    **dict.fromkeys(("com.microsoft.QLinearAdd", "com.microsoft.QLinearMul"), (7, 0)),
+    "com.microsoft.QLinearWhere": (8, 0),
+    **{
+        f"com.microsoft.QLinear{operator}": (4, 0)
+        for operator in (
+            *("Sigmoid", "LeakyRelu", "Softmax", "AveragePool", "GlobalAveragePool"),
+            "ReduceMean",
+        )
+    },
+    **{
+        f"{domain}.{operator}": (0, 0)
+        for domain in (BLOCKED, CHANNELS_LAST)
+        for operator in ("MaxPool", "AveragePool", "GlobalMaxPool", "GlobalAveragePool")
+    },
+    "com.microsoft.NhwcMaxPool": (0, 0),
     "com.microsoft.QGemm": (8, _FLOAT),
     "com.microsoft.QAttention": (3, _FLOAT),
     **dict.fromkeys(

@@ -66,9 +66,127 @@ def test_blocked_convolutions_are_counted() -> None:
     ]
     found = net(nodes, IMAGE, {"w": floats(16, 16, 3, 3), "v": floats(8, 12, 3, 3)})
     first, second = found.layers
-    assert (first.macs, second.macs) == (16**4 * 9, 15 * 15 * 8 * 12 * 9)
+    assert (first.macs, second.macs) == (16**3 * 12 * 9, 15 * 15 * 8 * 12 * 9)
     assert not found.unknown_operators
     assert [x.operator for x in found.vector_nodes] == ["com.microsoft.nchwc.MaxPool"]
+
+
+def test_channels_that_fill_blocks_are_no_work() -> None:
+    """Weights for 12 channels are stored with zeros for 16; so are those of groups."""
+    blocked = "com.microsoft.nchwc"
+    nodes = [
+        node("Conv", ["x", "u"], "p"),
+        node("ReorderInput", ["p"], "r", blocked),
+        node("Conv", ["r", "w"], "a", blocked, {"kernel_shape": [3, 3]}),
+        node("ReorderOutput", ["a"], "o", blocked, {"channels": 12}),
+        node("Relu", ["o"], "q"),
+        node("ReorderInput", ["q"], "s", blocked),
+        node("Conv", ["s", "g"], "y", blocked, {"kernel_shape": [3, 3], "group": 16}),
+    ]
+    stored: Stored = {
+        "u": floats(12, 16, 1, 1),
+        "w": floats(16, 16, 3, 3),
+        "g": floats(16, 1, 3, 3),
+    }
+    found = net(nodes, IMAGE, stored)
+    first, second, third = found.layers
+    assert first.macs == 16 * 16 * 16 * 12
+    assert second.macs == 14 * 14 * 9 * 12 * 12
+    assert second.elements("W") == 12 * 12 * 9
+    assert third.macs == 12 * 12 * 9 * 12
+    assert not found.unknown_operators
+
+
+def test_blocks_are_made_of_images_with_channels_last() -> None:
+    blocked = "com.microsoft.nchwc"
+    nodes = [
+        node("ReorderInput", ["x"], "r", blocked, {"channels_last": 1}),
+        node("Conv", ["r", "w"], "a", blocked, {"kernel_shape": [3, 3]}),
+        node("ReorderOutput", ["a"], "o", blocked, {"channels": 32, "channels_last": 1}),
+        node("MatMul", ["o", "v"], "y"),
+    ]
+    conv, product = net(nodes, LAST, {"w": floats(32, 8, 3, 3), "v": floats(32, 4)}).layers
+    assert conv.macs == 14 * 10 * 9 * 8 * 32
+    assert product.macs == 14 * 10 * 32 * 4
+
+
+def test_weights_of_other_channels_are_errors_in_blocks_too() -> None:
+    blocked = "com.microsoft.nchwc"
+    nodes = [
+        node("ReorderInput", ["x"], "r", blocked),
+        node("Conv", ["r", "w"], "a", blocked, {"kernel_shape": [3, 3]}),
+    ]
+    for channels in (8, 48):
+        with pytest.raises(InputError, match="16 input channels"):
+            net(nodes, IMAGE, {"w": floats(16, channels, 3, 3)})
+
+
+@pytest.mark.parametrize("flags", range(16))
+def test_products_of_turned_stacks_have_shapes(flags: int) -> None:
+    """Nothing states the shape of what the second product reads."""
+    turned = [bool(flags >> i & 1) for i in range(4)]
+    stated = dict(zip(("transA", "transB", "transBatchA", "transBatchB"), turned, strict=True))
+    sizes = [(5, 6), (6, 7)]
+    stored: list[list[int]] = []
+    for (rows, columns), is_turned, is_first in zip(sizes, turned[:2], turned[2:], strict=True):
+        first, last = (columns, rows) if is_turned else (rows, columns)
+        stored.append([first, 2, 3, last] if is_first else [2, 3, first, last])
+    nodes = [
+        node(
+            "FusedMatMul", ["x", "w"], "a", "com.microsoft", {k: int(v) for k, v in stated.items()}
+        ),
+        node("MatMul", ["a", "v"], "y"),
+    ]
+    inputs = {name: (TensorProto.FLOAT, each) for name, each in zip("xw", stored, strict=True)}
+    product, after = net(nodes, inputs, {"v": floats(7, 4)}).layers
+    assert product.macs == 6 * 5 * 6 * 7
+    assert after.macs == 6 * 5 * 7 * 4
+
+
+QUANTIZED: Mapping[str, tuple[list[str], Mapping[str, int | list[int]], list[int]]] = {
+    "QLinearAdd": (["x", "s", "z", "x", "s", "z", "s", "z"], {}, [16, 12, 8]),
+    "QLinearMul": (["x", "s", "z", "x", "s", "z", "s", "z"], {}, [16, 12, 8]),
+    "QLinearConcat": (["s", "z", "x", "s", "z"], {"axis": 1}, [16, 12, 8]),
+    "QLinearSigmoid": (["x", "s", "z", "s", "z"], {}, [16, 12, 8]),
+    "QLinearLeakyRelu": (["x", "s", "z", "s", "z"], {}, [16, 12, 8]),
+    "QLinearSoftmax": (["x", "s", "z", "s", "z"], {}, [16, 12, 8]),
+    "QLinearAveragePool": (["x", "s", "z", "s", "z"], {"kernel_shape": [2, 2]}, [16, 11, 7]),
+    "QLinearGlobalAveragePool": (["x", "s", "z", "s", "z"], {}, [16, 1, 1]),
+    "QLinearReduceMean": (["x", "s", "z", "s", "z"], {"axes": [2], "keepdims": 0}, [16, 8]),
+    "QLinearWhere": (["c", "x", "s", "z", "x", "s", "z", "s", "z"], {}, [16, 12, 8]),
+}
+
+
+@pytest.mark.parametrize(("operator", "case"), QUANTIZED.items(), ids=QUANTIZED)
+def test_quantized_operators_make_what_their_zero_point_says(
+    operator: str, case: tuple[list[str], Mapping[str, int | list[int]], list[int]]
+) -> None:
+    """Their inputs may be of another type; what follows checks it."""
+    reads, attributes, sizes = case
+    nodes = [
+        node(operator, reads, "a", "com.microsoft", attributes),
+        node("DequantizeLinear", ["a", "s", "z"], "d"),
+        node("MatMul", ["d", "v"], "y"),
+    ]
+    inputs = {"x": (TensorProto.UINT8, [1, 16, 12, 8]), "c": (TensorProto.BOOL, [1, 16, 12, 8])}
+    found = net(nodes, inputs, {**SCALES, "v": floats(sizes[-1], 3)})
+    (product,) = found.layers
+    assert product.macs == int(np.prod(sizes)) * 3
+    assert not found.unknown_operators
+
+
+@pytest.mark.parametrize("operator", ["QLinearAveragePool", "QLinearGlobalAveragePool"])
+def test_quantized_pooling_with_channels_last(operator: str) -> None:
+    is_global = operator == "QLinearGlobalAveragePool"
+    stated = {"channels_last": 1} | ({} if is_global else {"kernel_shape": [2, 2]})
+    nodes = [
+        node(operator, ["x", "s", "z", "s", "z"], "a", "com.microsoft", stated),
+        node("DequantizeLinear", ["a", "s", "z"], "d"),
+        node("MatMul", ["d", "v"], "y"),
+    ]
+    inputs = {"x": (TensorProto.UINT8, [1, 16, 12, 8])}
+    (product,) = net(nodes, inputs, {**SCALES, "v": floats(8, 3)}).layers
+    assert product.macs == (1 if is_global else 15 * 11) * 8 * 3
 
 
 @pytest.mark.parametrize(
