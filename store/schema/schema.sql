@@ -2012,19 +2012,23 @@ COMMENT ON MACRO TABLE sweep_front IS 'The mapped designs of a sweep that no oth
 
 CREATE MACRO sweep_best(sweep) AS TABLE
 WITH asked AS (
-  SELECT given.hash, given.objectives FROM sweeps AS given WHERE given.hash = sweep_id(sweep)
+  SELECT given.hash, given.objectives, given.front FROM sweeps AS given WHERE given.hash = sweep_id(sweep)
 ),
 valued AS (
   SELECT
     unnest(design.objective_values) AS cost,
     generate_subscripts(design.objective_values, 1) AS place,
+    NOT list_contains(asked.front, design.position) AS dominated,
     design.position
   FROM sweep_designs AS design JOIN asked ON design.sweep = asked.hash
 ),
 least AS (
   SELECT
     valued.place, min(valued.cost) AS cost,
-    min_by(valued.position, struct_pack(cost := valued.cost, place := valued.position)) AS position
+    min_by(
+      valued.position,
+      struct_pack(cost := valued.cost, dominated := valued.dominated, place := valued.position)
+    ) AS position
   FROM valued GROUP BY valued.place
 )
 SELECT
@@ -2034,7 +2038,7 @@ FROM asked
 CROSS JOIN least
 JOIN sweep_designs AS design ON design.sweep = asked.hash AND design.position = least.position
 ORDER BY least.place;
-COMMENT ON MACRO TABLE sweep_best IS 'The design of a sweep with the lowest value of each objective';
+COMMENT ON MACRO TABLE sweep_best IS 'The design of a sweep with the lowest value of each objective; of equal ones, one on the front';
 
 CREATE MACRO sweep_parameters(sweep) AS TABLE
 WITH asked AS (SELECT given.hash, given.front FROM sweeps AS given WHERE given.hash = sweep_id(sweep)),

@@ -220,6 +220,16 @@ def test_objectives_that_are_expressions_are_queried() -> None:
         assert [x["objective_values"] for x in front] == [[-282.0, 3.0], [-90.0, 1.0]]
 
 
+def test_of_equal_designs_the_best_is_on_the_front() -> None:
+    with Store.open(None) as store:
+        sweep = store.start_sweep(copy_with(INFO, {"objectives": ("energy", "latency")}))
+        for n, row in enumerate(((6.0, 9.0), (6.0, 8.0), (7.0, 8.0))):
+            sweep.add((DesignRow(DESIGNS[n], row),))
+        sweep.commit((1,), rejected=0)
+        best = store.ask("sweep_best").rows()
+        assert [int(str(x["design"])) for x in best] == [DESIGNS[1].number] * 2
+
+
 def test_queries_answer_about_the_sweep(path: Path) -> None:
     with Store.open_read_only(path) as store:
         front = store.ask("sweep_front").rows()

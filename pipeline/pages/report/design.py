@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, final
 from uuid import UUID
 
@@ -133,9 +133,12 @@ def _links(
 def _objectives(asked: SweepQuestion, points: DesignPoints) -> Iterator[Fact]:
     """The lowest values of the objectives of the sweep, if the design is feasible."""
     for objective in asked.space.objectives:
-        values = [x for point in points if (x := point.figure(objective)) is not None]
+        values = [(x, n) for n, y in enumerate(points) if (x := y.figure(objective)) is not None]
         if values:
-            yield objective_fact(objective, min(values), asked.base.area_unit)
+            value, place = min(values)
+            fact = objective_fact(objective, value, asked.base.area_unit)
+            how = f"mapped for {points[place].mapped_for}" if len(points) > 1 else ""
+            yield replace(fact, note=", ".join(filter(None, (fact.note, how))))
 
 
 def _yaml(asked: SweepQuestion, design: DesignResult) -> str:
@@ -149,6 +152,7 @@ def _command(asked: SweepQuestion) -> str:
 
 def _network(point: DesignResult, figures: NetworkFigures) -> NetworkLine:
     costs = (cells.energy(figures.energy), cells.cycles(figures.latency))
-    gap = Cell(cells.NONE) if figures.gap is None else Cell(f"{figures.gap:.1%}", repr(figures.gap))
     weight = f"{figures.weight:g}"
-    return NetworkLine(figures.network, point.mapped_for.value, weight, (*costs, gap))
+    return NetworkLine(
+        figures.network, point.mapped_for.value, weight, (*costs, cells.gap(figures.gap))
+    )

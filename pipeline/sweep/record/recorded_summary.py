@@ -28,10 +28,11 @@ SELECT number::VARCHAR AS number, position, mapped_for, {values}
 FROM sweep_designs WHERE sweep = $sweep AND reason IS NULL ORDER BY position
 """
 _BEST: Final = """
-SELECT min_by(position, {value: value, position: position}) AS position
+SELECT min_by(position, {value: value, dominated: dominated, position: position}) AS position
 FROM (
   SELECT
-    unnest(objective_values) AS value, generate_subscripts(objective_values, 1) AS place, position
+    unnest(objective_values) AS value, generate_subscripts(objective_values, 1) AS place, position,
+    NOT list_contains((SELECT front FROM sweeps WHERE hash = $sweep), position) AS dominated
   FROM sweep_designs WHERE sweep = $sweep
 )
 GROUP BY place ORDER BY place

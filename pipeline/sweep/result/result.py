@@ -114,7 +114,7 @@ class SweepResult(Frozen, frozen=True):
         return tuple(x for x in self.points if not x.is_feasible)
 
     def best(self, objective: SweepObjective | str) -> DesignResult:
-        """The first point with the lowest value of an objective.
+        """The point with the lowest value of an objective; of equal ones, one on the front.
 
         Args:
             objective: an objective, or the name of one of the space or of a quantity.
@@ -125,12 +125,14 @@ class SweepResult(Frozen, frozen=True):
         """
         if isinstance(objective, str):
             objective = self._objective(objective)
-        found = [(value, n) for n, x in enumerate(self.points)
+        front = {(x.number, x.mapped_for) for x in self.front}
+        found = [(value, (x.number, x.mapped_for) not in front, n)
+                 for n, x in enumerate(self.points)
                  if (value := x.figure(objective)) is not None]  # fmt: skip
         if not found:
             first = self.points[0]
             raise InfeasibleError(f"no design of {self.space.name} is feasible; {first.reason}")
-        return self.points[min(found)[1]]
+        return self.points[min(found)[-1]]
 
     def _objective(self, name: str) -> SweepObjective:
         """The quantity or the objective of the space with a name."""

@@ -170,6 +170,18 @@ def test_the_best_design_has_the_lowest_figure(swept: SweepResult) -> None:
         swept.best("speed")
 
 
+def test_of_equal_designs_the_best_is_on_the_front(swept: SweepResult) -> None:
+    """One of the lowest energy that is slower comes first, and another one of it."""
+    found = swept.best("energy")
+    first, *others = found.networks
+    later = copy_with(first, {"latency": (first.latency or 0.0) + 1.0})
+    slower = copy_with(found, {"number": 99, "networks": (later, *others)})
+    other = copy_with(found, {"number": 100})
+    more = copy_with(swept, {"points": (slower, *swept.points, other)})
+    assert more.best("energy") == found
+    assert more.best("energy") in more.front
+
+
 def test_the_yaml_of_a_design_is_explored_with_its_figures(
     swept: SweepResult, file: Path, tmp_path: Path
 ) -> None:
