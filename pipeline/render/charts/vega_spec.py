@@ -8,8 +8,7 @@ from typing import Final, Literal, NamedTuple
 
 from nestmap.pipeline.analysis.network.scatter import Floats, is_wide
 from nestmap.pipeline.format.numbers import Unit
-from nestmap.pipeline.format.palette import Look
-from nestmap.pipeline.render.charts.palette import Tone, tone
+from nestmap.pipeline.format.palette import Look, Tone, tone
 from nestmap.pipeline.render.text.plain_table import printable
 
 Value = str | int | float | bool

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import final
 
+from nestmap.pipeline.format.palette import Look, tone
 from nestmap.pipeline.render.tables.columns import Column
 
 
@@ -17,6 +18,12 @@ class Bar:
     begin: float
     end: float
     color: str
+
+    @property
+    def fill(self) -> str:
+        """The colour on light pages and that on dark ones, in CSS."""
+        colors = tone(Look(self.color))
+        return f"light-dark({colors.light}, {colors.dark})"
 
     @property
     def start(self) -> str:

@@ -32,8 +32,8 @@ from nestmap.pipeline.format.palette import (
     Look,
     operand_looks,
     ramp_color,
+    tone,
 )
-from nestmap.pipeline.render.charts.palette import tone
 from nestmap.pipeline.render.charts.schedule.labels import layer_colors
 from nestmap.pipeline.render.charts.schedule.transfer_kinds import SENT_KINDS, sent_parts
 from tests.pipeline.render.samples import network

@@ -12,10 +12,10 @@ from nestmap.model.multicore.allocation import Allocation, AllocationSpace
 from nestmap.pipeline.analysis.schedule.tables import FrontView
 from nestmap.pipeline.format.mappings import shortened
 from nestmap.pipeline.format.numbers import count, cycles, energy_text
+from nestmap.pipeline.format.palette import Tone
 from nestmap.pipeline.render.charts import vega_spec as vega
 from nestmap.pipeline.render.charts.chart import Chart
 from nestmap.pipeline.render.charts.mappings import cost_axes, starred_shape
-from nestmap.pipeline.render.charts.palette import Tone
 
 MOST_POINTS: Final = 1500
 """The maximum number of allocations drawn: all on a front, and some of the others."""

@@ -17,10 +17,9 @@ from nestmap.pipeline.analysis.schedule.tables import NONE, BarKind, Gantt, Gant
 from nestmap.pipeline.analysis.schedule.traffic import streamed_bits
 from nestmap.pipeline.format.mappings import shortened
 from nestmap.pipeline.format.numbers import count, cycles
-from nestmap.pipeline.format.palette import Look
+from nestmap.pipeline.format.palette import Look, tone
 from nestmap.pipeline.render.charts import vega_spec as vega
 from nestmap.pipeline.render.charts.chart import Chart
-from nestmap.pipeline.render.charts.palette import tone
 from nestmap.pipeline.render.charts.schedule.labels import STALL_LABELS, layer_colors
 from nestmap.pipeline.render.charts.schedule.time_axis import (
     is_narrow,

@@ -136,6 +136,13 @@ def test_tables_are_tables() -> None:
         assert all(len(list(row.every("th"))) == 1 for row in rows)
 
 
+def test_bars_have_a_colour_for_dark_pages() -> None:
+    """The darkest of light pages is as dark as a dark page."""
+    fills = re.findall(r'class="bar".*?fill="([^"]*)"', page("blocks").text)
+    assert fills
+    assert all(re.fullmatch(r"light-dark\(#[0-9a-f]{6}, #[0-9a-f]{6}\)", x) for x in fills)
+
+
 def test_landmarks() -> None:
     tree = page("blocks").tree
     main = tree.one("main")

@@ -28,6 +28,7 @@ from nestmap.pipeline.format.palette import (
     grey_look,
     ramp_color,
     run_look,
+    tone,
 )
 from nestmap.pipeline.render.charts import (
     Chart,
@@ -36,7 +37,6 @@ from nestmap.pipeline.render.charts import (
     run_charts,
     vega_script,
 )
-from nestmap.pipeline.render.charts.palette import tone
 from tests.pipeline.render.charts.read import bars_of, constants, expressions, rows_of, spec_of
 from tests.pipeline.render.samples import HOSTILE, machine, many_names, network
 
