@@ -39,6 +39,7 @@ from nestmap.store.read.searches import (
     read_costs,
     read_front,
     read_problem,
+    read_problems,
     read_row,
     read_rows,
     searches_of,
@@ -225,7 +226,7 @@ def read_layer_costs(
     Raises:
         StoreError: if there is no such run, or its workload has no such layer.
     """
-    return tuple(read_costs(connection, *x) for x in _searches(connection, run, layer))
+    return tuple(read_costs(connection, _searches(connection, run, layer)))
 
 
 def _searches(
@@ -236,9 +237,11 @@ def _searches(
         raise StoreError(
             f"run {run}: found no layer {layer!r}; expected one of {', '.join(layers)}"
         )
+    searches = searches_of(connection, run, layer)
+    problems = read_problems(connection, searches)
     return [
-        (search, read_problem(connection, search).for_layer(layers[layer]))
-        for search in searches_of(connection, run, layer)
+        (search, problem.for_layer(layers[layer]))
+        for search, problem in zip(searches, problems, strict=True)
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypedDict
 from uuid import UUID
 
@@ -74,20 +75,23 @@ _OF_RUN = (
     "FROM run_searches AS linked JOIN searches AS search ON search.id = linked.search "
     "WHERE linked.run = ? AND linked.layer = ? ORDER BY linked.position"
 )
-_PROBLEM = """
-SELECT layer.json, accelerator.json, mapping.json, constraints, top_levels
+_PROBLEMS = """
+SELECT search.id, layer.json, accelerator.json, mapping.json, constraints, top_levels
 FROM searches AS search
 JOIN layers AS layer ON layer.hash = search.content
 JOIN accelerators AS accelerator ON accelerator.hash = search.accelerator
 JOIN spatial_mappings AS mapping ON mapping.hash = search.spatial_mapping
-WHERE search.id = ?
+WHERE search.id IN (SELECT unnest(?))
 """
 _FRONT = "SELECT found.* FROM (SELECT unnest(front) AS found FROM searches WHERE id = ?)"
 _ROWS = """
 SELECT number, ordering, cuts, energy, latency0, latency1, latency2
 FROM evaluation_rows WHERE search = ? ORDER BY number
 """
-_COSTS = "SELECT energy, latency2 FROM evaluation_rows WHERE search = ? ORDER BY number"
+_COSTS = """
+SELECT search, energy, latency2 FROM evaluation_rows
+WHERE search IN (SELECT unnest($searches)) ORDER BY search, number
+"""
 _ROW = """
 SELECT number, ordering, cuts, energy, latency0, latency1, latency2
 FROM evaluation_rows WHERE search = $search AND number = $number
@@ -117,12 +121,25 @@ def _search_row(row: _Columns) -> SearchRow:
 
 def read_problem(connection: duckdb.DuckDBPyConnection, search: SearchRow) -> SpatialProblem:
     """The problem of a search, with the layer name given in ``search``."""
-    rows: list[tuple[str, str, str, str, str]]
-    rows = connection.execute(_PROBLEM, [search.id]).fetchall()
-    layer, accelerator, mapping, constraints, top_levels = rows[0]
+    return read_problems(connection, [search])[0]
+
+
+def read_problems(
+    connection: duckdb.DuckDBPyConnection, searches: Sequence[SearchRow]
+) -> list[SpatialProblem]:
+    """The problems of searches, in one query, with the layer names given in ``searches``."""
+    rows: list[tuple[int, str, str, str, str, str]]
+    rows = connection.execute(_PROBLEMS, [[search.id for search in searches]]).fetchall()
+    found = {number: texts for number, *texts in rows}
+    return [_problem(search.layer, *found[search.id]) for search in searches]
+
+
+def _problem(
+    name: str, layer: str, accelerator: str, mapping: str, constraints: str, top_levels: str
+) -> SpatialProblem:
     return SpatialProblem(
         problem=MappingProblem(
-            layer=copy_with(Layer.model_validate_json(layer), {"name": search.layer}),
+            layer=copy_with(Layer.model_validate_json(layer), {"name": name}),
             accelerator=parsed_accelerator(accelerator),
             constraints=LayerConstraints.model_validate_json(constraints),
             top_levels=_TopLevels.validate_json(top_levels),
@@ -148,11 +165,17 @@ def read_rows(
 
 
 def read_costs(
-    connection: duckdb.DuckDBPyConnection, search: SearchRow, spatial: SpatialProblem
-) -> SearchCosts:
-    """What the recorded mappings of a search cost: of a million in milliseconds."""
-    table = connection.sql(_COSTS, params=[search.id]).to_arrow_table()
-    return SearchCosts(spatial, floats(table, "energy"), floats(table, "latency2"))
+    connection: duckdb.DuckDBPyConnection,
+    searches: Sequence[tuple[SearchRow, SpatialProblem]],
+) -> Iterator[SearchCosts]:
+    """What the recorded mappings of searches cost: of a million in milliseconds."""
+    numbers = [search.id for search, _ in searches]
+    table = connection.sql(_COSTS, params={"searches": numbers}).to_arrow_table()
+    energy, latency = floats(table, "energy"), floats(table, "latency2")
+    searched = table.column("search").to_numpy()
+    for search, spatial in searches:
+        begin, end = np.searchsorted(searched, [search.id, search.id + 1])
+        yield SearchCosts(spatial, energy[begin:end], latency[begin:end])
 
 
 def read_row(
