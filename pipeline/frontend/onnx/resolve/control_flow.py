@@ -211,8 +211,8 @@ def _scan_inputs(node: GraphNode, scope: Scope) -> tuple[list[str], list[str], S
 def _check_iterations(count: int) -> None:
     if count > MOST_ITERATIONS:
         raise CannotExpandError(
-            f"more than {MOST_ITERATIONS} iterations that are not equal",
-            f"at most {MOST_ITERATIONS}",
+            f"more than {MOST_ITERATIONS} iterations",
+            f"at most {MOST_ITERATIONS}, or fewer than 2**31 equal ones",
         )
 
 

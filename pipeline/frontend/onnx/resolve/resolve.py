@@ -125,19 +125,28 @@ def trim_blocks(graph: onnx.GraphProto) -> None:
     makers = {name: node for node in graph.node for name in node.output}
     stored = {tensor.name: tensor for tensor in graph.initializer}
     for node in graph.node:
+        if (node.domain, node.op_type) != (BLOCKED, "ReorderOutput"):
+            continue
         channels = next((x.i for x in node.attribute if x.name == "channels"), 0)
-        maker = makers.get(node.input[0]) if node.domain == BLOCKED and node.input else None
-        if node.op_type != "ReorderOutput":
-            continue
-        while maker is not None and maker.domain == BLOCKED and maker.op_type.endswith("Pool"):
-            maker = makers.get(maker.input[0])
-        if maker is None or (maker.domain, maker.op_type) != (BLOCKED, "Conv"):
-            continue
-        if any(x.name == "group" and x.i > 1 for x in maker.attribute):
-            continue
-        for tensor in (stored[name] for name in maker.input[1:3] if name in stored):
+        conv = _convolution_before(node, makers)
+        for tensor in (stored[name] for name in conv.input[1:3] if name in stored):
             if tensor.dims and 0 < tensor.dims[0] - channels < LARGEST_BLOCK and channels > 0:
                 tensor.dims[0] = channels
+
+
+def _convolution_before(
+    node: onnx.NodeProto, makers: Mapping[str, onnx.NodeProto]
+) -> onnx.NodeProto:
+    """The convolution in one group that makes what a node reads, possibly through pooling.
+
+    A node without inputs if there is none.
+    """
+    nothing = onnx.NodeProto()
+    maker = makers.get(next(iter(node.input), ""), nothing)
+    while maker.domain == BLOCKED and maker.op_type.endswith("Pool"):  # the graph has no cycles
+        maker = makers.get(next(iter(maker.input), ""), nothing)
+    grouped = any(x.name == "group" and x.i > 1 for x in maker.attribute)
+    return maker if (maker.domain, maker.op_type) == (BLOCKED, "Conv") and not grouped else nothing
 
 
 # --- resolves an ONNX graph to the nodes that run, with the types and values of their tensors ---
@@ -197,8 +206,8 @@ def resolve_graph(
         InputError: if the graph cannot run, or it is unknown how often operators of the array run.
     """
     graph = small.model.graph
-    trim_blocks(graph)
     nodes = sort_nodes(graph.node, where)
+    trim_blocks(graph)
     if not nodes:
         raise InputError(where, "a graph without nodes", "an ONNX model with at least one node")
     tensor_origins(graph, nodes, small.constants, where)
@@ -256,9 +265,7 @@ def _expanded(nodes: Sequence[GraphNode], scope: Scope) -> list[GraphNode]:
     while stack:
         try:
             _expand(stack, made, scope)
-        except CannotExpandError as error:
-            _give_up(stack, made, error, scope)
-        except InputError:  # within a step of many, which may not be equal
+        except InputError:  # within one step of many, which may not be equal
             if not any(frame.otherwise for frame in stack):
                 raise
             while stack[-1].otherwise is None:
@@ -269,7 +276,11 @@ def _expanded(nodes: Sequence[GraphNode], scope: Scope) -> list[GraphNode]:
 
 def _expand(stack: list[_Frame], made: list[GraphNode], scope: Scope) -> None:
     """Takes the next node of the innermost expansion."""
-    node = next(stack[-1].nodes, None)
+    try:
+        node = next(stack[-1].nodes, None)
+    except CannotExpandError as error:
+        _give_up(stack, made, error, scope)
+        return
     if node is None:
         stack.pop()
         return

@@ -357,12 +357,26 @@ def test_steps_that_differ_are_unrolled() -> None:
     assert [layer.macs for layer in network.layers] == [n * 8 * 8 for n in range(1, 151)]
 
 
+def test_a_choice_that_depends_on_the_step_is_made_for_each() -> None:
+    loop = _loop("n", "c", ALWAYS)
+    body = loop.attribute[0].g
+    body.node[1].CopyFrom(node("Less", "i seven", "few"))
+    yes = _body([node("MatMul", "h w", "a", name="product")], _values("a"))
+    no = _body([node("Identity", "h", "b")], _values("b"))
+    body.node.append(
+        helper.make_node("If", ["few"], ["next"], name="choice", then_branch=yes, else_branch=no)
+    )
+    stored = [_stored("n", 150), _stored("c", True), _stored("seven", 7)]
+    assert len(_parsed([loop], stored).layers) == 7
+
+
 def test_more_steps_that_differ_than_are_unrolled() -> None:
     stored = [_stored("n", MOST_ITERATIONS + 1), _stored("c", True)]
     loop = _loop("n", "c", node("Less", "i n", "on"))
     with pytest.raises(InputError) as caught:
         _parsed([loop], stored)
-    assert "iterations that are not equal" in caught.value.found
+    assert caught.value.found.startswith(f"more than {MOST_ITERATIONS} iterations")
+    assert "2**31 equal ones" in caught.value.expected
 
 
 def test_weights_of_each_step_are_read_once_each() -> None:
