@@ -66,7 +66,8 @@ def _placed(mapping: CoreMapping, groups: Sequence[GroupTiling], axes: _Axes) ->
     for node in axes.computed.values():
         entry = mapping.of(node.name, node.operator)
         intra = tiled.get(node.name, entry.intra)
-        is_own = entry.target != DEFAULT_TARGET or isinstance(node, LayerNode)
+        # cores of the default entry are meant for layers
+        is_own = entry.target != DEFAULT_TARGET or not entry.cores or isinstance(node, LayerNode)
         if is_own and (entry.placed or intra):
             changes = {"target": node.name, "inter": _inter(entry, node), "intra": intra}
             made[node.name] = copy_with(entry, {**changes, "placed": ()})
@@ -80,7 +81,11 @@ def _inter(entry: CoreAllocation, node: LayerNode | VectorNode) -> Hints:
         if each.position >= len(known):
             has = f"D0 to D{len(known) - 1}" if known else "no known dimensions"
             found = f"D{each.position} of {node.name}, which has {has}"
-            warn_of_input(entry.places.of("inter_core_tiling", "mapping"), found, "it is skipped")
+            warn_of_input(
+                entry.places.of("inter_core_tiling", "mapping"),
+                found,
+                "one of these: it is skipped",
+            )
         elif (name := known[each.position]) is not None:
             loops.append(_loop(name, each.parts, sizes))
     return tuple(loops)

@@ -129,6 +129,12 @@ fused_groups:
     assert parts == {"c1": [2], "r1": [2], "c2": [None], "r2": [None]}
 
 
+def test_members_need_no_entry(tmp_path: Path) -> None:
+    text = FILE[FILE.index("fused_groups") :]
+    found = hints(resolved(tmp_path, f"layers: []\n{text}"))
+    assert found.keys() == {"first", "relu", "second"}
+
+
 def test_one_core_reads_no_constraints_from_it(tmp_path: Path) -> None:
     path = tmp_path / "m.yaml"
     path.write_text(FILE)
