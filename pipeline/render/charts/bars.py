@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
+from math import floor, log10
 from typing import Final, Literal, NamedTuple
 
 from nestmap.pipeline.analysis.network.stacked_bars import Bars
@@ -20,6 +21,7 @@ _APART: Final = 0.35
 """The gap between rows, as a share of them."""
 
 _TALL: Final = 25
+_TICKS: Final = 6
 _DATA: Final = "bars"
 _NAMES: Final = "names"
 _SHORT: Final = "short"
@@ -101,8 +103,19 @@ def _rows(drawing: Drawing, padding: float) -> vega.Spec:
 def _length(drawing: Drawing, stack: Literal["zero"] | None) -> vega.Spec:
     """The axis is above tall charts, since they begin at the top."""
     tall = len(drawing.bars.names) > _TALL
-    scale = vega.axis(drawing.quantity, drawing.unit, "top" if tall else "bottom")
-    return vega.quantitative("value", {"stack": stack, "axis": scale})
+    axis = vega.axis(drawing.quantity, drawing.unit, "top" if tall else "bottom")
+    largest = max(drawing.bars.totals, default=0.0)
+    if log10(drawing.unit.divisor) % 1 and largest:
+        axis = {**axis, "values": [*_round_ticks(largest, drawing.unit)]}
+    return vega.quantitative("value", {"stack": stack, "axis": axis})
+
+
+def _round_ticks(largest: float, unit: Unit) -> list[float]:
+    """Round numbers of KiB and the like; those that Vega chooses are round in bits."""
+    whole = largest / unit.divisor
+    power = 10.0 ** floor(log10(whole / _TICKS))
+    step = next(n * power for n in (1, 2, 5, 10) if whole / (n * power) <= _TICKS)
+    return [n * step * unit.divisor for n in range(floor(whole / step) + 1)]
 
 
 def _told(drawing: Drawing, part: str) -> list[vega.Spec]:

@@ -76,7 +76,7 @@ def axis(title: str, unit: Unit, orient: Side, *, grid: bool = True) -> Spec:
     return {
         "title": f"{title} ({unit.name})",
         "orient": orient,
-        "labelExpr": f"format(datum.value / {unit.divisor!r}, ',.4~g')",
+        "labelExpr": f"format(datum.value / {unit.divisor!r}, ',.7~g')",
         "labelOverlap": "greedy",
         "tickCount": ticks(orient),
         "grid": grid,
