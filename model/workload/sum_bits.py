@@ -29,9 +29,8 @@ def with_sum_bits(workload: Workload, bits: Bits) -> Workload:
     if bits < 1:
         raise InputError("sum_bits", str(bits), "at least 1 bit")
 
-    def stated(output: OutputOperand) -> OutputOperand:
-        wide = max(bits, output.precision)
-        return copy_with(output, {"partial_precision": wide, "assumes_sums": False})
+    def stated(layer: Layer) -> OutputOperand:
+        return copy_with(_with_sums(layer, bits), {"assumes_sums": False})
 
     return _with_outputs(workload, stated)
 
@@ -42,19 +41,30 @@ def narrow_sums(workload: Workload, room: Bits) -> Workload:
     ONNX computes with sums of 32 bits; a machine with registers of 16 bits for them does not.
     """
 
-    def narrowed(output: OutputOperand) -> OutputOperand:
-        if not output.assumes_sums or output.partial_precision <= room:
-            return output
-        return copy_with(output, {"partial_precision": max(room, output.precision)})
+    def narrowed(layer: Layer) -> OutputOperand:
+        output = layer.output
+        is_narrow = output.assumes_sums and output.partial_precision > room
+        return _with_sums(layer, room) if is_narrow else output
 
     return _with_outputs(workload, narrowed)
 
 
-def _with_outputs(
-    workload: Workload, changed: Callable[[OutputOperand], OutputOperand]
-) -> Workload:
+def _with_sums(layer: Layer, bits: Bits) -> OutputOperand:
+    """The output with sums of so many bits, or of those of a finished output.
+
+    Where sums are assumed, an output that is wider than all inputs is a sum itself, as those of
+    MatMulInteger are: 32 bits are the type that ONNX has for it.
+    """
+    output = layer.output
+    is_sum = output.assumes_sums and output.precision > max(x.precision for x in layer.inputs)
+    precision = min(bits, output.precision) if is_sum else output.precision
+    changes = {"precision": precision, "partial_precision": max(bits, precision)}
+    return copy_with(output, {**changes})
+
+
+def _with_outputs(workload: Workload, changed: Callable[[Layer], OutputOperand]) -> Workload:
     def node_with(node: LayerNode) -> LayerNode:
-        output = changed(node.layer.output)
+        output = changed(node.layer)
         if output == node.layer.output:
             return node
         layer: Layer = copy_with(node.layer, {"output": output})

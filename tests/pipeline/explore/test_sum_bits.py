@@ -59,6 +59,43 @@ def test_a_quantized_network_has_a_mapping_on_every_bundled_machine(machine: str
     assert (f"Partial sums have {room} bit" in note) == (room < 32)
 
 
+def integers(operator: str) -> onnx.ModelProto:
+    """An integer product whose outputs are its sums, as in networks that are quantized as they run.
+
+    A Cast and a product with scales follow in these.
+    """
+    is_conv = operator == "ConvInteger"
+    image, weight = ([1, 16, 8, 8], (32, 16, 3, 3)) if is_conv else ([4, 64], (64, 32))
+    graph = helper.make_graph(
+        [
+            helper.make_node(operator, ["x", "w"], ["sums"]),
+            helper.make_node("Cast", ["sums"], ["y"], to=TensorProto.FLOAT),
+        ],
+        "net",
+        [helper.make_tensor_value_info("x", TensorProto.UINT8, image)],
+        [onnx.ValueInfoProto(name="y")],
+        [numpy_helper.from_array(np.ones(weight, np.int8), "w")],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+
+
+@pytest.mark.parametrize("operator", ["MatMulInteger", "ConvInteger"])
+@pytest.mark.parametrize("machine", accelerator_names())
+def test_sums_that_are_outputs_have_the_bits_of_the_machine(machine: str, operator: str) -> None:
+    network = read_network(integers(operator), machine)
+    room = network.accelerator.levels_of("O")[0].instance.size
+    output = output_of(network.workload)
+    assert (output.precision, output.partial_precision) == (min(32, room), min(32, room))
+    assert explore(integers(operator), machine, search="loma", lpf_limit=3).energy > 0
+
+
+def test_stated_bits_of_sums_are_those_of_such_outputs() -> None:
+    network = parse_onnx(integers("MatMulInteger"))
+    for bits, kept in ((20, 20), (48, 32)):
+        output = output_of(with_sum_bits(network, bits))
+        assert (output.precision, output.partial_precision) == (kept, bits)
+
+
 def test_sums_on_several_cores_are_those_of_the_narrowest() -> None:
     wide = read_multicore("quad_hetero")
     core, *others = wide.cores
