@@ -189,15 +189,10 @@ class _Axes:
                     place = axis if axis == 0 else axis - len(indices) + len(made)
                     if index is None or not 0 <= place < len(made):
                         continue
-                    ends = (
-                        (source, made[place].terms[0].dimension),
-                        (
-                            node.name,
-                            index.terms[0].dimension,
-                        ),
-                    )
-                    links.setdefault(ends[0], []).append(ends[1])
-                    links.setdefault(ends[1], []).append(ends[0])
+                    there = source, made[place].terms[0].dimension
+                    here = node.name, index.terms[0].dimension
+                    links.setdefault(there, []).append(here)
+                    links.setdefault(here, []).append(there)
         return links
 
     def _reads(
@@ -208,11 +203,14 @@ class _Axes:
             reads = ((x.source, x.indices) for x in node.layer.inputs)
             yield from ((source, x) for source, x in reads if source in self.computed)
             return
-        makers = {x.name: each.name for each in self.computed.values() for x in each.outputs}
         if node.nest is not None:
             for tensor, access in zip(node.inputs, node.nest.inputs, strict=False):
-                if access is not None and tensor.name in makers:
-                    yield makers[tensor.name], access.axes
+                if access is not None and tensor.name in self._makers:
+                    yield self._makers[tensor.name], access.axes
+
+    @cached_property
+    def _makers(self) -> dict[str, str]:
+        return {x.name: each.name for each in self.computed.values() for x in each.outputs}
 
 
 def _output(node: LayerNode | VectorNode) -> tuple[AffineIndex, ...]:

@@ -185,6 +185,13 @@ FAULTS: Final = (
     Fault("[0, 1]\n", "[0, x]\n", "6: layers[1].core_allocation[1]", "'x'", "the number of a core"),
     Fault("second.D2", "D2", "17: fused_groups[0].intra_core_tiling[0].dim", "'D2'", "node.D2"),
     Fault("tile: 2", "tile: all", "17: fused_groups[0].intra_core_tiling[0].tile", "'all'", "1"),
+    Fault(
+        "runtime_args",
+        "- {name: front, layers: [Relu]}\nruntime_args",
+        "18: fused_groups[1]",
+        "a second group 'front'",
+        "one group for each name",
+    ),
     Fault("fused_groups:", "groups:", "14: groups", "unknown", "fused_groups"),
 )
 
