@@ -115,7 +115,7 @@ def _looks(room: dict[str, int], ink: str) -> _Config:
     return {
         "axis": {**text, "gridColor": ink, "domainColor": ink, "tickColor": ink},
         "axisY": {"labelLimit": max(names, 50)},
-        "legend": {**text, "columns": columns},
+        "legend": {**text, "symbolBaseFillColor": ink, "columns": columns},
         "title": {"color": ink, "anchor": "start"},
         "bar": {"stroke": ink},
         "style": {"ink": {"stroke": ink, "color": ink}, "outlined": {"stroke": ink}},

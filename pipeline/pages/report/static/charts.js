@@ -37,7 +37,7 @@
       font,
       axis: { ...text, gridColor: ink, domainColor: ink, tickColor: ink },
       axisY: { labelLimit: Math.max(names, 50) },
-      legend: { ...text, columns },
+      legend: { ...text, symbolBaseFillColor: ink, columns },
       bar: { stroke: ink },
       style: { ink: { stroke: ink, color: ink }, outlined: { stroke: ink } },
     };
