@@ -28,14 +28,12 @@ SELECT number::VARCHAR AS number, position, mapped_for, {values}
 FROM sweep_designs WHERE sweep = $sweep AND reason IS NULL ORDER BY position
 """
 _BEST: Final = """
-SELECT min_by(position, {value: value, dominated: dominated, position: position}) AS position
-FROM (
-  SELECT
-    unnest(objective_values) AS value, generate_subscripts(objective_values, 1) AS place, position,
-    NOT list_contains((SELECT front FROM sweeps WHERE hash = $sweep), position) AS dominated
-  FROM sweep_designs WHERE sweep = $sweep
-)
-GROUP BY place ORDER BY place
+SELECT design.position
+FROM sweep_best($sweep) AS best
+JOIN sweep_designs AS design ON design.number = best.design
+  AND design.mapped_for IS NOT DISTINCT FROM best.mapped_for
+JOIN sweeps AS sweep ON sweep.hash = design.sweep
+WHERE sweep.hash = $sweep ORDER BY list_position(sweep.objectives, best.objective)
 """
 _REASONS: Final = """
 SELECT reason, min_by(number, position)::VARCHAR AS first, count(DISTINCT number) AS designs
