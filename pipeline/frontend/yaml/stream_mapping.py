@@ -153,13 +153,12 @@ def parse_stream_mapping(root: Node) -> CoreMapping:
             found = f"a second entry for {entry.target!r} that differs"
             warn_of_input(node.where, found, "one entry for each name: the first counts")
     groups = fields[_GROUPS].sequence(_GROUPS.kind) if _GROUPS in fields else ()
-    names: set[str] = set()
+    tilings: list[GroupTiling] = []
     for node in groups:
-        name = node.fields(STREAM_GROUP)[_GROUP].text(_GROUP.kind)
-        if name in names:
-            raise node.error("one group for each name", f"a second group {name!r}")
-        names.add(name)
-    tilings = (tiling for node in groups for tiling in _group(node))
+        added = tuple(_group(node))
+        if {x.group for x in added} & {x.group for x in tilings}:
+            raise node.error("one group for each name", f"a second group {added[0].group!r}")
+        tilings += added
     return CoreMapping(entries=tuple(entries.values()), groups=tuple(tilings))
 
 

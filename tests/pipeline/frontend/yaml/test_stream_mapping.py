@@ -187,7 +187,7 @@ FAULTS: Final = (
     Fault("tile: 2", "tile: all", "17: fused_groups[0].intra_core_tiling[0].tile", "'all'", "1"),
     Fault(
         "runtime_args",
-        "- {name: front, layers: [Relu]}\nruntime_args",
+        "- {name: front, layers: [Relu], intra_core_tiling: [{dim: a.D1, tile: 1}]}\nruntime_args",
         "18: fused_groups[1]",
         "a second group 'front'",
         "one group for each name",
