@@ -107,7 +107,8 @@ class _EqualSteps:
 
     def __post_init__(self) -> None:
         if not MOST_UNROLLED < self.count < LIMIT:
-            raise CannotExpandError(f"{self.count} steps", f"more than {MOST_UNROLLED}")
+            expected = f"{MOST_UNROLLED + 1} to 2**31 - 1 steps"
+            raise CannotExpandError(f"{self.count} steps", expected)
 
     def source(self, operator: str, like: str, *, carried: bool) -> GraphNode:
         """A node whose output differs from step to step, of the type of another tensor."""
@@ -148,7 +149,9 @@ def equal_loop_nodes(node: GraphNode, scope: Scope) -> Iterator[GraphNode]:
         CannotExpandError: if there are few steps, or they differ as far as is known.
     """
     most, goes_on, starts = _loop_inputs(node, scope)
-    steps = _EqualSteps(node, scope, most or 0 if goes_on else 0)
+    if most is None:
+        raise CannotExpandError("no trip count", "a trip count")
+    steps = _EqualSteps(node, scope, most if goes_on else 0)
     number, holds = _constants(f"{node.name}/", 0, scope)
     inputs = [steps.source("Gather", number, carried=False)]
     inputs += [steps.source("Identity", name, carried=True) for name in starts]
@@ -212,7 +215,7 @@ def _check_iterations(count: int) -> None:
     if count > MOST_ITERATIONS:
         raise CannotExpandError(
             f"more than {MOST_ITERATIONS} iterations",
-            f"at most {MOST_ITERATIONS}, or fewer than 2**31 equal ones",
+            f"at most {MOST_ITERATIONS}, or fewer than 2**31 equal ones with known shapes",
         )
 
 

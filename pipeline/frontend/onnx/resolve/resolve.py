@@ -178,13 +178,14 @@ class ResolvedGraph:
 class _Frame:
     """The remaining nodes of an expansion, the node they replace, and where they start.
 
-    ``otherwise`` are the nodes that replace it if these cannot.
+    ``otherwise`` are the nodes that replace it if these cannot; ``reason``: why others could not.
     """
 
     nodes: Iterator[GraphNode]
     replaced: GraphNode | None
     start: int
     otherwise: Iterator[GraphNode] | None = None
+    reason: str = ""
 
 
 def resolve_graph(
@@ -265,12 +266,12 @@ def _expanded(nodes: Sequence[GraphNode], scope: Scope) -> list[GraphNode]:
     while stack:
         try:
             _expand(stack, made, scope)
-        except InputError:  # within one step of many, which may not be equal
+        except InputError as error:  # within one step of many, which may not be equal
             if not any(frame.otherwise for frame in stack):
                 raise
             while stack[-1].otherwise is None:
                 stack.pop()
-            _replace_frame(stack, made)
+            _replace_frame(stack, made, error.found)
     return made
 
 
@@ -303,20 +304,22 @@ def _give_up(
 ) -> None:
     """Expands the node in another way, or keeps it as it is."""
     if stack[-1].otherwise is not None:
-        _replace_frame(stack, made)
+        _replace_frame(stack, made, error.found)
         return
     frame = stack.pop()
     del made[frame.start :]
     if frame.replaced is not None:
+        if frame.reason not in ("", error.found):
+            error = CannotExpandError(f"{error.found} ({frame.reason})", error.expected)
         _keep(frame.replaced, error, scope)
         _take(frame.replaced, made, scope)
 
 
-def _replace_frame(stack: list[_Frame], made: list[GraphNode]) -> None:
+def _replace_frame(stack: list[_Frame], made: list[GraphNode], reason: str) -> None:
     frame = stack.pop()
     del made[frame.start :]
     if frame.otherwise is not None:
-        stack.append(_Frame(frame.otherwise, frame.replaced, frame.start))
+        stack.append(_Frame(frame.otherwise, frame.replaced, frame.start, reason=reason))
 
 
 def _take(node: GraphNode, made: list[GraphNode], scope: Scope) -> None:

@@ -376,6 +376,7 @@ def test_more_steps_that_differ_than_are_unrolled() -> None:
     with pytest.raises(InputError) as caught:
         _parsed([loop], stored)
     assert caught.value.found.startswith(f"more than {MOST_ITERATIONS} iterations")
+    assert "(a condition 'loop/on' that is not constant" in caught.value.found
     assert "2**31 equal ones" in caught.value.expected
 
 
