@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 
 import altair as alt
 import numpy as np
 import pytest
+import vl_convert
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -88,6 +90,15 @@ def test_the_chosen_one_is_marked() -> None:
     without = mappings_chart("mappings", (cloud(50),), "Mappings")
     assert '"chosen mapping"' in chart.spec
     assert '"chosen mapping"' not in without.spec
+
+
+def test_its_marks_are_visible_in_the_legend() -> None:
+    """White marks have but an outline, which is gone where the configuration states another."""
+    cme = evaluated("tpu_like", 8, 64, 128)
+    chart = mappings_chart("mappings", (cloud(50),), "Mappings", cme)
+    legend = json.dumps(vl_convert.vegalite_to_vega(chart.specification)["legends"][-1])
+    assert '"fill": {"value": "#ffffff"}' in legend
+    assert '"stroke": {"value": "#' in legend
 
 
 def test_many_spatial_mappings_share_the_last_colour() -> None:

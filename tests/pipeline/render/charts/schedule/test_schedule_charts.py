@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from functools import cache
@@ -11,13 +12,17 @@ import numpy as np
 import pytest
 
 from nestmap.model.multicore.schedule import Schedule
+from nestmap.pipeline.analysis.network.stacked_bars import Bars, Part
 from nestmap.pipeline.analysis.schedule.energy import energy_bars
 from nestmap.pipeline.analysis.schedule.gantt import gantt
 from nestmap.pipeline.analysis.schedule.resource_loads import core_loads
 from nestmap.pipeline.analysis.schedule.search_progress import front_view
 from nestmap.pipeline.analysis.schedule.traffic import wire_traffic
 from nestmap.pipeline.analysis.schedule.utilization import memory_uses
+from nestmap.pipeline.format.numbers import bits_unit
+from nestmap.pipeline.format.palette import Look
 from nestmap.pipeline.render.charts import Chart
+from nestmap.pipeline.render.charts.bars import Drawing, Exact, stacked_chart
 from nestmap.pipeline.render.charts.schedule.front import MOST_POINTS, allocation_text, front_chart
 from nestmap.pipeline.render.charts.schedule.gantt import (
     MOST_BARS,
@@ -181,6 +186,19 @@ def test_sums_are_those_of_the_views() -> None:
     assert sum(times.values()) == len(loads) * schedule.latency
     wires = bars_of(sent_charts(schedule)[0])
     assert sum(wires.values()) == sum(x.total for x in wire_traffic(schedule))
+
+
+@pytest.mark.parametrize("largest", [8.0, 3e4, 5.5e6, 8.0 * 2**20, 1.7e8, 3e12])
+def test_axes_of_bits_have_round_numbers_of_their_unit(largest: float) -> None:
+    bars = Bars(("core",), (Part("sent", Look("#777777"), (largest,)),))
+    unit = bits_unit(largest)
+    chart = stacked_chart(Drawing("sent", "Sent", "", "core", "Data", unit, Exact.BITS, bars))
+    (ticks,) = re.findall(r'"values": ?(\[[0-9., e+]*\])', chart.spec)
+    whole = [x / unit.divisor for x in json.loads(ticks)]
+    assert 3 <= len(whole) <= 7
+    assert re.fullmatch(r"[125]e.*", f"{whole[1]:.0e}")
+    assert whole == pytest.approx([n * whole[1] for n in range(len(whole))])
+    assert largest / unit.divisor - whole[-1] < whole[1]
 
 
 def test_nothing_is_drawn_of_what_is_not_there() -> None:
