@@ -8,7 +8,7 @@ from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.skipping import share_of_periods
-from nestmap.costmodel.transfers import link_of, sum_periods
+from nestmap.costmodel.transfers import link_of
 
 
 @kernel
@@ -17,9 +17,8 @@ def moving_cycles(problem: FlatProblem, work: Work, transfer: int) -> float:
 
     Formula: docs/cost-model.md#busy-ports
 
-    Reads: dimension, factor, stationary_cut, cycles, slides, moved, run, psum_above, times,
-    needed, fresh_needed.
-    Fills: extent, tile, period, last, full, edge.
+    Reads: cycles, slides, times, needed, fresh_needed, wide_words.
+    Fills: nothing.
     """
     x, link = problem.transfer_operand[transfer], link_of(problem, transfer)
     times, slides = work.times[problem.views - 1, transfer], work.slides[x, link]
@@ -27,8 +26,7 @@ def moving_cycles(problem: FlatProblem, work: Work, transfer: int) -> float:
         return 0.0
     cycles = work.needed[transfer] * (times - slides)
     if problem.counts_clipped == 1:
-        width = float(problem.port_max[problem.transfer_port[transfer]])
-        cycles = sum_periods(problem, work, transfer, 1, width)
+        cycles = work.wide_words[transfer]
     elif slides > 0:
         cycles += work.fresh_needed[transfer] * slides
     return float(cycles * share_of_periods(problem, work, x, link))
@@ -40,9 +38,8 @@ def busy_cycles(problem: FlatProblem, work: Work, port: int) -> float:
 
     Formula: docs/cost-model.md#busy-ports
 
-    Reads: dimension, factor, stationary_cut, cycles, slides, moved, run, psum_above, times,
-    needed, fresh_needed.
-    Fills: extent, tile, period, last, full, edge.
+    Reads: cycles, slides, times, needed, fresh_needed, wide_words.
+    Fills: nothing.
     """
     busy = 0.0
     for t in range(problem.first_transfer[port], problem.first_transfer[port + 1]):
@@ -72,9 +69,8 @@ def wait_for_ports(problem: FlatProblem, work: Work, stall: float, others: float
 
     Formula: docs/cost-model.md#busy-ports
 
-    Reads: dimension, factor, stationary_cut, cycles, slides, moved, run, psum_above, times,
-    needed, fresh_needed, port_stall.
-    Fills: extent, tile, period, last, full, edge, port_wait.
+    Reads: cycles, slides, times, needed, fresh_needed, wide_words, port_stall.
+    Fills: port_wait.
     """
     worst = stall
     for port in range(problem.ports):

@@ -8,7 +8,6 @@ from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.kernel.axes import FRACTIONAL
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.work import Work
-from nestmap.costmodel.transfers import sum_periods
 from nestmap.costmodel.zeros import share_of_accesses
 
 
@@ -20,9 +19,8 @@ def count_accesses(problem: FlatProblem, work: Work) -> None:
 
     Formula: docs/cost-model.md#word-accesses, docs/cost-model.md#gated-operations
 
-    Reads: dimension, factor, stationary_cut, slides, moved, run, psum_above, bits, times,
-    fresh_bits.
-    Fills: extent, tile, period, last, full, edge, accesses.
+    Reads: dimension, factor, stationary_cut, slides, bits, times, fresh_bits, narrow_words.
+    Fills: extent, accesses.
     """
     for x in range(problem.operands):
         for link in range(problem.levels[x]):
@@ -38,7 +36,7 @@ def count_accesses(problem: FlatProblem, work: Work) -> None:
                     fresh = np.ceil(work.fresh_bits[FRACTIONAL, t] / narrow)
                 times = work.times[FRACTIONAL, t] - slides
                 if problem.counts_clipped == 1:
-                    words = sum_periods(problem, work, t, 0, float(narrow)) * narrow / wide
+                    words = work.narrow_words[t] * narrow / wide
                 elif problem.counts_exactly == 1:
                     words = (whole * times + fresh * slides) * units * narrow / wide
                 else:

@@ -23,7 +23,7 @@ from nestmap.costmodel.reuse import count_cycles, measure_tops, place_loops
 from nestmap.costmodel.skipping import skippable_cycles
 from nestmap.costmodel.sliding import measure_slides
 from nestmap.costmodel.stall import time_transfers, worst_stall
-from nestmap.costmodel.transfers import count_first_sums, measure_transfers
+from nestmap.costmodel.transfers import count_first_sums, count_moved_words, measure_transfers
 from nestmap.model.arrays import Codes, Floats, Ints
 
 # --- utilization of memories, and the levels that can double-buffer ---
@@ -144,6 +144,7 @@ def evaluate_row(problem: FlatProblem, work: Work) -> Totals:
     find_partial_sums(problem, work)
     count_first_sums(problem, work)
     count_bits(problem, work)
+    count_moved_words(problem, work)
     measure_transfers(problem, work)
     count_accesses(problem, work)
     utilize_memories(problem, work)
@@ -177,9 +178,10 @@ def skipped_cycles(problem: FlatProblem, work: Work, latency: float) -> float:
 
     Formula: docs/cost-model.md#skipped-steps
 
-    Reads: dimension, factor, stationary_cut, cycles, elements, slides, fresh, moved, run,
-    psum_above, times, needed, fresh_needed.
-    Fills: extent, tile, period, last, full, edge.
+    Reads: dimension, factor, stationary_cut, cycles, elements, slides, fresh, moved, run, times,
+    needed, fresh_needed, wide_words.
+    Fills: asked_bits, asked_narrow, asked_wide, extent, tile, period, last, full, first_full,
+    first_last, edge, words, first_words, least_words, least_first.
     """
     skippable = skippable_cycles(problem, float(work.cycles[0, problem.levels[0]]))
     if skippable == 0.0:

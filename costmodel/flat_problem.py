@@ -98,6 +98,8 @@ class FlatProblem:
     unrolled_dimension: Annotated[Ints, (OPERANDS, UNROLLINGS)]
     unrolled_factor: Annotated[Floats, (VIEWS, OPERANDS, UNROLLINGS)]
     first_unrolled: Annotated[Ints, (OPERANDS, LEVELS + 1)]
+    # [x, l, d] how many iterations of a dimension the unrollings below level l take at once
+    unrolled_below: Annotated[Floats, (OPERANDS, LEVELS + 1, DIMENSIONS)]
     # [v, l] 1 where an ir unrolling of the output is above level l or higher
     reduced_from: Annotated[Ints, (VIEWS, LEVELS + 1)]
     units: Annotated[Floats, (VIEWS, OPERANDS, LEVELS)]  # [v, x, l] instances of a level in use

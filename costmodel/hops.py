@@ -8,7 +8,7 @@ from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.kernel.axes import FRACTIONAL, OUT, RD_LOW, WR_LOW
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.work import Work
-from nestmap.costmodel.periods import End, sum_elements
+from nestmap.costmodel.periods import End, sum_words
 from nestmap.costmodel.skipping import share_of_periods
 from nestmap.costmodel.transfers import link_of
 from nestmap.costmodel.zeros import share_of_accesses
@@ -34,7 +34,8 @@ def handed_on_bits(problem: FlatProblem, work: Work, transfer: int) -> float:
     Formula: docs/cost-model.md#hops
 
     Reads: dimension, factor, stationary_cut, elements, slides, fresh, moved, run, times.
-    Fills: extent, tile, period, last, full, edge.
+    Fills: asked_bits, asked_narrow, asked_wide, extent, tile, period, last, full, first_full,
+    first_last, edge, words, first_words, least_words, least_first.
     """
     x, link = problem.transfer_operand[transfer], link_of(problem, transfer)
     if problem.transfer_movement[transfer] != (WR_LOW if x == OUT else RD_LOW):
@@ -44,8 +45,8 @@ def handed_on_bits(problem: FlatProblem, work: Work, transfer: int) -> float:
     words = work.elements[FRACTIONAL, x, link] * (work.times[FRACTIONAL, transfer] - slides)
     if problem.counts_clipped == 1:
         sharing = memories = 1.0
-        words = sum_elements(problem, work, End(x, link, 0, 0), 1.0, 1.0)
-        words -= sum_elements(problem, work, End(x, link, 1, 0), 1.0, 1.0)
+        words = sum_words(problem, work, End(x, link, 0), 1.0, 1.0, 1.0)[0]
+        words -= sum_words(problem, work, End(x, link, 1), 1.0, 1.0, 1.0)[0]
     elif slides > 0:
         words += work.fresh[FRACTIONAL, x, link] * slides
     if link == 0 and problem.least_share[x] < 1.0:
@@ -60,7 +61,8 @@ def hop_energy_of(problem: FlatProblem, work: Work, transfer: int) -> float:
     Formula: docs/cost-model.md#hops
 
     Reads: dimension, factor, stationary_cut, elements, slides, fresh, moved, run, times.
-    Fills: extent, tile, period, last, full, edge.
+    Fills: asked_bits, asked_narrow, asked_wide, extent, tile, period, last, full, first_full,
+    first_last, edge, words, first_words, least_words, least_first.
     """
     if problem.hop_energy == 0.0:
         return 0.0
@@ -74,7 +76,8 @@ def hop_energy(problem: FlatProblem, work: Work) -> float:
     Formula: docs/cost-model.md#hops
 
     Reads: dimension, factor, stationary_cut, elements, slides, fresh, moved, run, times.
-    Fills: extent, tile, period, last, full, edge.
+    Fills: asked_bits, asked_narrow, asked_wide, extent, tile, period, last, full, first_full,
+    first_last, edge, words, first_words, least_words, least_first.
     """
     total = 0.0
     if problem.hop_energy == 0.0:
@@ -94,15 +97,16 @@ def hop_cycles(problem: FlatProblem, work: Work, x: int, link: int) -> float:
     Formula: docs/cost-model.md#busy-hops
 
     Reads: dimension, factor, stationary_cut, cycles, elements, slides, fresh, moved, run.
-    Fills: extent, tile, period, last, full, edge.
+    Fills: asked_bits, asked_narrow, asked_wide, extent, tile, period, last, full, first_full,
+    first_last, edge, words, first_words, least_words, least_first.
     """
     if shared_below(problem, x, link) == 0.0:
         return 0.0
     view, bits, slides = problem.views - 1, problem.partial_bits[x, 0], work.slides[x, link]
     periods = work.cycles[x, problem.levels[x]] / work.cycles[x, link]
     if problem.counts_clipped == 1:
-        end = End(x, link, 0, 1)
-        cycles = sum_elements(problem, work, end, bits, float(problem.hop_bandwidth))
+        end, wide = End(x, link, 0), float(problem.hop_bandwidth)
+        cycles = sum_words(problem, work, end, bits, 1.0, wide)[1]
         return float(cycles * share_of_periods(problem, work, x, link))
     whole = np.ceil(work.elements[view, x, link] * bits / problem.hop_bandwidth)
     cycles = whole * (periods - slides)
@@ -120,7 +124,8 @@ def hop_stall(problem: FlatProblem, work: Work, x: int, link: int, others: float
     Formula: docs/cost-model.md#busy-hops
 
     Reads: dimension, factor, stationary_cut, cycles, elements, slides, fresh, moved, run.
-    Fills: extent, tile, period, last, full, edge.
+    Fills: asked_bits, asked_narrow, asked_wide, extent, tile, period, last, full, first_full,
+    first_last, edge, words, first_words, least_words, least_first.
     """
     return float(np.ceil(hop_cycles(problem, work, x, link) - others))
 
@@ -134,7 +139,8 @@ def wait_for_hops(problem: FlatProblem, work: Work, stall: float, others: float)
     Formula: docs/cost-model.md#busy-hops
 
     Reads: dimension, factor, stationary_cut, cycles, elements, slides, fresh, moved, run.
-    Fills: extent, tile, period, last, full, edge.
+    Fills: asked_bits, asked_narrow, asked_wide, extent, tile, period, last, full, first_full,
+    first_last, edge, words, first_words, least_words, least_first.
     """
     worst = stall
     if problem.hop_bandwidth == np.inf:

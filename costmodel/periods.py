@@ -27,126 +27,144 @@ from nestmap.costmodel.sliding import ANY, NOTHING, can_slide
 
 
 class End(NamedTuple):
-    """One end of the link above a level: of all instances there, or of the first one."""
+    """One end of the link above a level."""
 
     x: int
     link: int
     is_high: int  # 1 for the memory above the link, 0 for the level below
-    is_first: int  # 1 for the first instance alone, which idles least
 
 
 @kernel
-def sum_elements(problem: FlatProblem, work: Work, end: End, each: float, width: float) -> float:
-    """Words of ``width`` bits that all periods of a link move at an end; the last may be part.
+def ask(work: Work, place: int, each: float, narrow: float, wide: float) -> None:
+    """Asks :func:`count_kinds` for words of two widths of a transfer of ``each`` bit an element.
 
-    ``each`` are the bits of an element.
+    Fills: asked_bits, asked_narrow, asked_wide.
+    """
+    work.asked_bits[place] = each
+    work.asked_narrow[place] = narrow
+    work.asked_wide[place] = wide
 
-    Formula: docs/cost-model.md#kinds-of-periods
+
+@kernel
+def sum_words(
+    problem: FlatProblem, work: Work, end: End, each: float, narrow: float, wide: float
+) -> tuple[float, float]:
+    """Narrow words that all instances move at an end, and wide words of the first instance.
 
     Reads: dimension, factor, stationary_cut, slides, moved, run.
-    Fills: extent, tile, period, last, full, edge.
+    Fills: asked_bits, asked_narrow, asked_wide, extent, tile, period, last, full, first_full,
+    first_last, edge, words, first_words, least_words, least_first.
     """
+    ask(work, 0, each, narrow, wide)
     repeats = divide_loops(problem, work, end)
-    return sum_kinds(problem, work, end, repeats, each, width)
+    count_kinds(problem, work, end, 1)
+    return float(work.words[0] * repeats[0]), float(work.first_words[0] * repeats[1])
 
 
 @kernel
-def divide_loops(problem: FlatProblem, work: Work, end: End) -> float:
-    """Divides each loop into periods; returns how often ir loops repeat each of them.
+def divide_loops(problem: FlatProblem, work: Work, end: End) -> tuple[float, float]:
+    """Divides each loop into periods: of all instances, and of the first, which idles least.
 
-    A loop that ends within the first period has no full one.
+    Of the first instance the steps of the loops above count, the last of which may be clipped. A
+    loop that ends within the first period has no full one. Returns how often ir loops repeat each
+    period, in all instances and in the first.
 
-    Fills: extent, tile, period, last, full.
+    Reads: dimension, factor, stationary_cut.
+    Fills: extent, tile, period, last, full, first_full, first_last.
     """
-    above = problem.first_unrolled[end.x, end.link + end.is_high]
+    x, link = end.x, end.link
     reset_tile(problem, work)
-    for n in range(work.stationary_cut[end.x, end.link]):
+    for n in range(work.stationary_cut[x, link]):
         work.extent[work.dimension[n]] *= work.factor[n]
-    for i in range(problem.first_unrolled[end.x, end.link]):
-        work.extent[problem.unrolled_dimension[end.x, i]] *= problem.unrolled_factor[0, end.x, i]
+    repeats, steps = 1.0, 1.0
     for d in range(problem.dimensions):
-        work.tile[d] = min(work.extent[d], problem.loop_size[d])
-    for i in range(problem.first_unrolled[end.x, end.link], above):
-        work.extent[problem.unrolled_dimension[end.x, i]] *= problem.unrolled_factor[0, end.x, i]
-    repeats = 1.0
-    for d in range(problem.dimensions):
-        work.period[d] = work.extent[d]
-        work.full[d] = np.floor(problem.loop_size[d] / work.period[d])
-        work.last[d] = problem.loop_size[d] - work.full[d] * work.period[d]
-    if end.is_first == 1:
-        _keep_first(problem, work, end, above)
-    for d in range(problem.dimensions):
-        if problem.relevance[end.x, d] == IRRELEVANT:
-            repeats *= work.full[d] + (1.0 if work.last[d] > 0 else 0.0)
-    return repeats
-
-
-@kernel
-def _keep_first(problem: FlatProblem, work: Work, end: End, above: int) -> None:
-    """Keeps the periods of the first instance: one in each step, the last may be clipped.
-
-    Fills: last, full.
-    """
-    for d in range(problem.dimensions):
-        step = _units_above(problem, end, above, d) * work.period[d]
-        steps = np.ceil(problem.loop_size[d] / step)
-        left = problem.loop_size[d] - (steps - 1.0) * step
-        is_clipped = left < work.period[d]
-        work.last[d] = left if is_clipped else 0.0
-        work.full[d] = steps - (1.0 if is_clipped else 0.0)
-
-
-@kernel
-def _units_above(problem: FlatProblem, end: End, above: int, d: int) -> float:
-    units = 1.0
-    for i in range(above, problem.first_unrolled[end.x, problem.levels[end.x] + 1]):
-        if problem.unrolled_dimension[end.x, i] == d:
-            units *= problem.unrolled_factor[0, end.x, i]
-    return units
+        size, below = problem.loop_size[d], problem.unrolled_below[x, link + end.is_high, d]
+        period = work.extent[d] * below
+        full = np.floor(size / period)
+        last = size - full * period
+        work.tile[d] = min(work.extent[d] * problem.unrolled_below[x, link, d], size)
+        work.period[d], work.full[d], work.last[d] = period, full, last
+        step = work.extent[d] * problem.unrolled_below[x, problem.levels[x] + 1, d]
+        has_last = 1.0 if last > 0.0 else 0.0
+        most = full + has_last
+        if step > period:
+            most = np.ceil(size / step)
+            has_last = 1.0 if size - (most - 1.0) * step < period else 0.0
+        work.first_full[d], work.first_last[d] = most - has_last, has_last
+        if problem.relevance[x, d] == IRRELEVANT:
+            repeats *= full + (1.0 if last > 0.0 else 0.0)
+            steps *= most
+    return float(repeats), float(steps)
 
 
 @kernel
 def first_sums(problem: FlatProblem, work: Work, end: End) -> float:
-    """How often a sum crosses for the first time: once for each instance that adds to it."""
-    above, first = problem.first_unrolled[end.x, end.link + end.is_high], 1.0
-    if end.is_first == 1:
-        return first
+    """How often a sum crosses for the first time: once for each instance that adds to it.
+
+    Reads: last, full.
+    Fills: nothing.
+    """
+    x, first = end.x, 1.0
     for d in range(problem.dimensions):
-        if problem.relevance[end.x, d] == IRRELEVANT:
-            periods = work.full[d] + (1.0 if work.last[d] > 0 else 0.0)
-            first *= min(periods, _units_above(problem, end, above, d))
+        if problem.relevance[x, d] == IRRELEVANT:
+            below = problem.unrolled_below[x, end.link + end.is_high, d]
+            units = problem.unrolled_below[x, problem.levels[x] + 1, d] / below
+            first *= min(work.full[d] + (1.0 if work.last[d] > 0 else 0.0), units)
     return first
 
 
 @kernel
-def sum_kinds(
-    problem: FlatProblem, work: Work, end: End, repeats: float, each: float, width: float
-) -> float:
-    """The words of all kinds of periods, from the loops that :func:`divide_loops` has divided."""
+def count_kinds(problem: FlatProblem, work: Work, end: End, asked: int) -> None:
+    """The words of all kinds of periods, from the loops that :func:`divide_loops` has divided.
+
+    Reads: asked_bits, asked_narrow, asked_wide, slides, moved, run, tile, period, last, full,
+    first_full, first_last.
+    Fills: extent, edge, words, first_words, least_words, least_first.
+    """
     moved = work.moved[end.x, end.link]
     if work.slides[end.x, end.link] == 0.0:
-        return repeats * _sum_edges(problem, work, end, (each, width), (NOTHING, 0, 0))
-    if moved != ANY:
-        words = _sum_runs(problem, work, end, (each, width), moved, work.run[end.x, end.link])
-        return float(repeats * words)
-    least = np.inf
+        _reset_words(work, asked)
+        _add_edges(problem, work, end, asked, (NOTHING, 0, 0), (1.0, 1.0))
+    elif moved != ANY:
+        _sum_runs(problem, work, end, asked, moved, work.run[end.x, end.link])
+    else:
+        _least_runs(problem, work, end, asked)
+
+
+@kernel
+def _reset_words(work: Work, asked: int) -> None:
+    for i in range(asked):
+        work.words[i] = work.first_words[i] = 0.0
+
+
+@kernel
+def _least_runs(problem: FlatProblem, work: Work, end: End, asked: int) -> None:
+    """The fewest words with windows that slide along any dimension."""
+    for i in range(asked):
+        work.least_words[i] = work.least_first[i] = np.inf
     for d in range(problem.dimensions):
         periods = work.full[d] + (1.0 if work.last[d] > 0 else 0.0)
         if periods > 1.0 and can_slide(problem, end.x, end.link, d):
-            least = min(least, _sum_runs(problem, work, end, (each, width), d, periods))
-    return float(repeats * least)
+            _sum_runs(problem, work, end, asked, d, periods)
+            for i in range(asked):
+                work.least_words[i] = min(work.least_words[i], work.words[i])
+                work.least_first[i] = min(work.least_first[i], work.first_words[i])
+    for i in range(asked):
+        work.words[i], work.first_words[i] = work.least_words[i], work.least_first[i]
 
 
 @kernel
 def _sum_runs(
-    problem: FlatProblem, work: Work, end: End, unit: tuple[float, float], moved: int, run: float
-) -> float:
+    problem: FlatProblem, work: Work, end: End, asked: int, moved: int, run: float
+) -> None:
     """The words of windows that slide along a dimension, in runs of so many periods.
 
     The first period of a run moves its tile, every other one what is new. All runs are equally
-    long, as nothing that slides is unrolled above, so that a clipped period ends one.
+    long, as nothing that slides is unrolled above, so that a clipped period ends one and the first
+    instance has all of them.
     """
-    has_last, total = 1.0 if work.last[moved] > 0 else 0.0, 0.0
+    _reset_words(work, asked)
+    has_last = 1.0 if work.last[moved] > 0 else 0.0
     runs = (work.full[moved] + has_last) / run
     for is_new, is_last, count in (
         (0, 0, runs),
@@ -154,61 +172,64 @@ def _sum_runs(
         (1, 1, has_last),
     ):
         if count > 0:
-            total += count * _sum_edges(problem, work, end, unit, (moved, is_new, is_last))
-    return total
+            _add_edges(problem, work, end, asked, (moved, is_new, is_last), (count, count))
 
 
 @kernel
-def _sum_edges(
+def _add_edges(
     problem: FlatProblem,
     work: Work,
     end: End,
-    unit: tuple[float, float],
+    asked: int,
     slide: tuple[int, int, int],
-) -> float:
-    """The words of all kinds of periods but for those of the dimension that slides.
+    counts: tuple[float, float],
+) -> None:
+    """Adds the words of all kinds of periods but for those of the dimension that slides.
 
-    ``unit``: bits of an element and of a word; ``slide``: this dimension, whether only what is new
-    moves, and whether the period is its last one.
+    ``slide``: this dimension, whether only what is new moves, and whether the period is its last
+    one; ``counts``: how many of these there are, in all instances and in the first.
     """
-    each, width = unit
     moved, is_new, is_last = slide
-    edges, common, total = 0, 1.0, 0.0
+    (every, first), edges, is_whole = counts, 0, is_last == 0
     for d in range(problem.dimensions):
         work.extent[d] = work.period[d]
         if d == moved:
             work.extent[d] = work.last[d] if is_last == 1 else work.period[d]
         elif problem.relevance[end.x, d] != IRRELEVANT:
-            if work.last[d] > 0:
+            if work.full[d] == 0.0:
+                work.extent[d], is_whole = work.last[d], False
+            elif work.last[d] > 0:
                 work.edge[edges] = d
                 edges += 1
             else:
-                common *= work.full[d]
+                every *= work.full[d]
+                first *= work.first_full[d]
     for kind in range(1 << edges):
-        count = common
+        in_all, in_first = every, first
         for i in range(edges):
             d = work.edge[i]
             is_end = (kind >> i) & 1 == 1
             work.extent[d] = work.last[d] if is_end else work.period[d]
-            count *= 1.0 if is_end else work.full[d]
-        if count > 0.0:
-            elements = period_elements(problem, work, end, moved if is_new == 1 else NOTHING)
-            total += count * np.ceil(elements * each / width)
-    return total
+            in_all *= 1.0 if is_end else work.full[d]
+            in_first *= work.first_last[d] if is_end else work.first_full[d]
+        along = moved if is_new == 1 else NOTHING
+        elements = _period_elements(problem, work, end, along, is_whole and kind == 0)
+        for i in range(asked):
+            bits = elements * work.asked_bits[i]
+            work.words[i] += in_all * np.ceil(bits / work.asked_narrow[i])
+            work.first_words[i] += in_first * np.ceil(bits / work.asked_wide[i])
 
 
 @kernel
-def period_elements(problem: FlatProblem, work: Work, end: End, moved: int) -> float:
+def _period_elements(
+    problem: FlatProblem, work: Work, end: End, moved: int, is_whole: bool
+) -> float:
     """Elements that a period of ``extent`` moves: what is new if a window slides along ``moved``.
 
-    Reads: extent, tile, period.
-    Fills: nothing.
+    ``is_whole``: no relevant loop ends within it.
     """
-    x, is_full, elements = end.x, True, 1.0
-    for d in range(problem.dimensions):
-        if problem.relevance[x, d] != IRRELEVANT and work.extent[d] < work.period[d]:
-            is_full = False
-    if end.is_high == 0 or is_full:
+    x, elements = end.x, 1.0
+    if end.is_high == 0 or is_whole:
         tile = work.tile if end.is_high == 1 else work.extent
         for i in range(problem.first_r[x], problem.first_r[x + 1]):
             elements *= tile[problem.r_dimension[i]]
@@ -224,17 +245,18 @@ def period_elements(problem: FlatProblem, work: Work, end: End, moved: int) -> f
 
 
 @kernel
-def first_period(problem: FlatProblem, work: Work, x: int, link: int) -> float:
-    """Elements of the largest period for all units below a memory.
+def largest_period(problem: FlatProblem, work: Work, end: End) -> float:
+    """Elements of the largest period at an end, from the loops that :func:`divide_loops` divided.
 
-    Reads: dimension, factor, stationary_cut.
-    Fills: extent, tile, period, last, full.
+    Reads: tile, period.
+    Fills: extent.
     """
-    end = End(x, link, 1, 0)
-    divide_loops(problem, work, end)
+    is_whole = True
     for d in range(problem.dimensions):
         work.extent[d] = min(work.period[d], problem.loop_size[d])
-    return period_elements(problem, work, end, NOTHING)
+        if problem.relevance[end.x, d] != IRRELEVANT and work.extent[d] < work.period[d]:
+            is_whole = False
+    return _period_elements(problem, work, end, NOTHING, is_whole)
 
 
 @kernel
@@ -282,12 +304,8 @@ def _positions(problem: FlatProblem, end: End, q: int, units_a: float, units_b: 
     """Different positions along a pr index of so many units, by how much they grow an axis."""
     if units_a == 0.0 or units_b == 0.0:
         return 0.0
-    below_a, below_b = 1.0, 1.0
-    for i in range(problem.first_unrolled[end.x, end.link]):
-        if problem.unrolled_dimension[end.x, i] == problem.pr_dimensions[q, 0]:
-            below_a *= problem.unrolled_factor[0, end.x, i]
-        if problem.unrolled_dimension[end.x, i] == problem.pr_dimensions[q, 1]:
-            below_b *= problem.unrolled_factor[0, end.x, i]
+    below_a = problem.unrolled_below[end.x, end.link, problem.pr_dimensions[q, 0]]
+    below_b = problem.unrolled_below[end.x, end.link, problem.pr_dimensions[q, 1]]
     steps, least = problem.pr_steps[q], problem.least_overlap
     grown = distinct_values(below_a * units_a, below_b * units_b, steps[0], steps[1], least)
     return float(grown / distinct_values(below_a, below_b, steps[0], steps[1], least))

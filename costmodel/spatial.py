@@ -60,8 +60,8 @@ def temporal_sizes(problem: FlatProblem, unrollings: Ints, sizes: Floats) -> flo
 def put_unrollings(problem: FlatProblem, unrollings: Ints) -> None:
     """Writes a spatial mapping into the record: everything but the energy of the array.
 
-    Fills: views, unrolled_dimension, unrolled_factor, first_unrolled, reduced_from, units, boost,
-    step_words, drain, counts_clipped.
+    Fills: views, unrolled_dimension, unrolled_factor, first_unrolled, unrolled_below, reduced_from,
+    units, boost, step_words, drain, counts_clipped.
     """
     merged = np.empty((len(unrollings), 2), np.int64)
     factors = np.empty((VIEWS, len(unrollings)))
@@ -166,6 +166,13 @@ def _put_levels(problem: FlatProblem, x: int, merged: Ints, factors: Floats) -> 
                 problem.unrolled_factor[view, x, place] *= factors[view, i]
     for level in range(problem.levels[x] + 1, problem.first_unrolled.shape[1]):
         problem.first_unrolled[x, level] = count
+    for d in range(problem.dimensions):
+        problem.unrolled_below[x, 0, d] = 1.0
+    for level in range(problem.levels[x] + 1):
+        problem.unrolled_below[x, level + 1] = problem.unrolled_below[x, level]
+        for i in range(problem.first_unrolled[x, level], problem.first_unrolled[x, level + 1]):
+            factor = problem.unrolled_factor[FRACTIONAL, x, i]
+            problem.unrolled_below[x, level + 1, problem.unrolled_dimension[x, i]] *= factor
 
 
 @kernel

@@ -10,10 +10,17 @@ Formulas: docs/cost-model.md#transfers
 from __future__ import annotations
 
 from nestmap.costmodel.flat_problem import FlatProblem
-from nestmap.costmodel.kernel.axes import OUT, RD_LOW, WR_HIGH
+from nestmap.costmodel.kernel.axes import FRACTIONAL, OUT, RD_LOW, WR_HIGH
 from nestmap.costmodel.kernel.jit import inlined, kernel
 from nestmap.costmodel.kernel.work import Work
-from nestmap.costmodel.periods import End, divide_loops, first_period, first_sums, sum_kinds
+from nestmap.costmodel.periods import (
+    End,
+    ask,
+    count_kinds,
+    divide_loops,
+    first_sums,
+    largest_period,
+)
 from nestmap.costmodel.ports import level_below
 from nestmap.costmodel.reuse import IRRELEVANT
 
@@ -79,18 +86,87 @@ def stored_bits_of(problem: FlatProblem, work: Work, view: int, transfer: int) -
 
 
 @kernel
+def has_equal_ends(problem: FlatProblem, x: int, link: int) -> bool:
+    """Whether both ends of a link have the same periods: no unrolling is between its levels."""
+    below, above = problem.units[FRACTIONAL, x, link], problem.units[FRACTIONAL, x, link + 1]
+    return bool(below == above)
+
+
+@kernel
+def count_moved_words(problem: FlatProblem, work: Work) -> None:
+    """Words that all periods of each transfer move where tiles are clipped; last ones may be part.
+
+    Formula: docs/cost-model.md#kinds-of-periods
+
+    Reads: dimension, factor, stationary_cut, slides, moved, run, psum_above.
+    Fills: stored, asked_bits, asked_narrow, asked_wide, extent, tile, period, last, full,
+    first_full, first_last, edge, words, first_words, least_words, least_first, sequence, largest,
+    narrow_words, wide_words.
+    """
+    if problem.counts_clipped == 0:
+        return
+    for t in range(problem.transfers):
+        happens = not is_backward(problem, t) or work.psum_above[0, link_of(problem, t)] == 1
+        work.stored[t] = stored_bits_of(problem, work, 0, t) if happens else 0.0
+    for x in range(problem.operands):
+        for link in range(problem.levels[x]):
+            count_link_words(problem, work, x, link)
+
+
+@kernel
+def count_link_words(problem: FlatProblem, work: Work, x: int, link: int) -> None:
+    """Words of all transfers over a link, for ``stored`` bits of an element.
+
+    Reads: stored, dimension, factor, stationary_cut, slides, moved, run.
+    Fills: asked_bits, asked_narrow, asked_wide, extent, tile, period, last, full, first_full,
+    first_last, edge, words, first_words, least_words, least_first, sequence, largest, narrow_words,
+    wide_words.
+    """
+    if has_equal_ends(problem, x, link):
+        _count_end_words(problem, work, End(x, link, 0), True)
+    else:
+        _count_end_words(problem, work, End(x, link, 0), False)
+        _count_end_words(problem, work, End(x, link, 1), False)
+
+
+@kernel
+def _count_end_words(problem: FlatProblem, work: Work, end: End, is_both: bool) -> None:
+    """Words of the transfers at an end of a link, or at both."""
+    asked, (x, link, is_high) = 0, end
+    for i in range(problem.link_transfers[x, link]):
+        t = problem.link_transfer[x, link, i]
+        if is_both or (problem.transfer_level[t] > link) == (is_high == 1):
+            port, each = problem.transfer_port[t], float(work.stored[t])
+            ask(work, asked, each, float(problem.port_min[port]), float(problem.port_max[port]))
+            work.sequence[asked] = t
+            asked += 1
+    if asked == 0:
+        return
+    repeats = divide_loops(problem, work, end)
+    if is_high == 1:
+        work.largest[x, link] = largest_period(problem, work, end)
+    count_kinds(problem, work, end, asked)
+    for i in range(asked):
+        t, again = work.sequence[i], repeats
+        if problem.free_first_sum == 1 and is_backward(problem, t):
+            again = repeats[0] - first_sums(problem, work, end), repeats[1] - 1.0
+        work.narrow_words[t] = work.words[i] * again[0]
+        work.wide_words[t] = work.first_words[i] * again[1]
+
+
+@kernel
 def measure_transfers(problem: FlatProblem, work: Work) -> None:
     """Bits that every transfer moves in one period, and its number of periods.
 
     Formula: docs/cost-model.md#bits-of-a-period-and-periods
 
-    Reads: dimension, factor, stationary_cut, cycles, elements, slides, fresh, psum_above,
-    first_sums.
-    Fills: extent, tile, period, last, full, bits, times, fresh_bits.
+    Reads: cycles, elements, slides, fresh, psum_above, first_sums, largest.
+    Fills: bits, times, fresh_bits.
     """
     for x in range(problem.operands):
         for link in range(problem.levels[x]):
             periods = work.cycles[x, problem.levels[x]] / work.cycles[x, link]
+            is_spread = problem.counts_clipped == 1 and not has_equal_ends(problem, x, link)
             for view in range(problem.views):
                 unfinished = x == OUT and work.psum_above[view, link] == 1
                 for i in range(problem.link_transfers[x, link]):
@@ -99,8 +175,8 @@ def measure_transfers(problem: FlatProblem, work: Work) -> None:
                     stored = stored_bits_of(problem, work, view, t)
                     boost = problem.boost[view, x, link] if link < level else 1.0
                     words = work.elements[view, x, link] * boost
-                    if problem.counts_clipped == 1 and link < level:
-                        words = first_period(problem, work, x, link)
+                    if is_spread and link < level:
+                        words = work.largest[x, link]
                     is_back = is_backward(problem, t)
                     happens = unfinished or not is_back
                     again = periods - (work.first_sums[link] if is_back else 0.0)
@@ -108,32 +184,3 @@ def measure_transfers(problem: FlatProblem, work: Work) -> None:
                     work.times[view, t] = again if happens else 0.0
                     if work.slides[x, link] > 0:
                         work.fresh_bits[view, t] = work.fresh[view, x, link] * boost * stored
-
-
-@kernel
-def end_of(problem: FlatProblem, transfer: int, is_first: int) -> End:
-    """The end of a link at which a transfer happens."""
-    link = link_of(problem, transfer)
-    is_high = 1 if problem.transfer_level[transfer] > link else 0
-    return End(int(problem.transfer_operand[transfer]), link, is_high, is_first)
-
-
-@kernel
-def sum_periods(
-    problem: FlatProblem, work: Work, transfer: int, is_first: int, width: float
-) -> float:
-    """Words of ``width`` bits that all periods of a transfer move; the last of each may be part.
-
-    Formula: docs/cost-model.md#kinds-of-periods
-
-    Reads: dimension, factor, stationary_cut, slides, moved, run, psum_above, times.
-    Fills: extent, tile, period, last, full, edge.
-    """
-    if work.times[0, transfer] == 0:
-        return 0.0
-    each = stored_bits_of(problem, work, 0, transfer)
-    end = end_of(problem, transfer, is_first)
-    repeats = divide_loops(problem, work, end)
-    if problem.free_first_sum == 1 and is_backward(problem, transfer):
-        repeats -= first_sums(problem, work, end)
-    return sum_kinds(problem, work, end, repeats, each, width)

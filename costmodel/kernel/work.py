@@ -8,6 +8,7 @@ from nestmap.costmodel.kernel.record import (
     DIMENSIONS,
     INDICES,
     LEVELS,
+    LINK_TRANSFERS,
     LOOPS,
     MEMORIES,
     OPERANDS,
@@ -34,7 +35,20 @@ class Work:
     period: Annotated[Floats, (DIMENSIONS,)]
     last: Annotated[Floats, (DIMENSIONS,)]
     full: Annotated[Floats, (DIMENSIONS,)]
+    # [d] full periods of the first instance, and whether its last one is clipped (1 or 0)
+    first_full: Annotated[Floats, (DIMENSIONS,)]
+    first_last: Annotated[Floats, (DIMENSIONS,)]
     edge: Annotated[Ints, (DIMENSIONS,)]  # [i] dimensions with a clipped period
+    # [i] scratch: what is asked of the periods at an end of a link: bits of an element, and two
+    # widths of words
+    asked_bits: Annotated[Floats, (LINK_TRANSFERS,)]
+    asked_narrow: Annotated[Floats, (LINK_TRANSFERS,)]
+    asked_wide: Annotated[Floats, (LINK_TRANSFERS,)]
+    # [i] the answer: narrow words of all instances, and wide words of the first one
+    words: Annotated[Floats, (LINK_TRANSFERS,)]
+    first_words: Annotated[Floats, (LINK_TRANSFERS,)]
+    least_words: Annotated[Floats, (LINK_TRANSFERS,)]
+    least_first: Annotated[Floats, (LINK_TRANSFERS,)]
     cut: Annotated[Ints, (OPERANDS, LEVELS)]  # [x, l] loops at or below a memory level
     # [x, l] the same with the ir loops just above, during which data stays in place
     stationary_cut: Annotated[Ints, (OPERANDS, LEVELS)]
@@ -53,6 +67,14 @@ class Work:
     psum_above: Annotated[Ints, (VIEWS, LEVELS)]
     # [l] periods of the link above level l whose sums begin without a read
     first_sums: Annotated[Floats, (LEVELS,)]
+    # where tiles are clipped: [x, l] elements of the largest period of the link above level l for
+    # all units below the memory, if unrollings are between; [t] bits that an element takes at the
+    # memory of a transfer (0: it does not happen), its minimal-width words, and full-width words of
+    # its first instance
+    largest: Annotated[Floats, (OPERANDS, LEVELS)]
+    stored: Annotated[Floats, (TRANSFERS,)]
+    narrow_words: Annotated[Floats, (TRANSFERS,)]
+    wide_words: Annotated[Floats, (TRANSFERS,)]
     held: Annotated[Floats, (VIEWS, OPERANDS, LEVELS)]  # [v, x, l] bits that one instance holds
     utilization: Annotated[Floats, (OPERANDS, LEVELS)]  # [x, l] held bits over memory size
     effective: Annotated[Floats, (OPERANDS, LEVELS)]  # [x, l] the same for bits live at once

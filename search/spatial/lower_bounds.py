@@ -23,11 +23,10 @@ from nestmap.costmodel.kernel.axes import FRACTIONAL, OUT
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.record import copy_record, new_record
 from nestmap.costmodel.kernel.work import Work
-from nestmap.costmodel.periods import sum_elements
 from nestmap.costmodel.reuse import IRRELEVANT
 from nestmap.costmodel.skipping import executed_share, skippable_cycles
 from nestmap.costmodel.spatial import put_unrollings, temporal_sizes, unrollings_of
-from nestmap.costmodel.transfers import end_of, is_backward, link_of
+from nestmap.costmodel.transfers import count_link_words, is_backward, link_of
 from nestmap.model import CostBounds, MappingProblem, Objective, SpatialProblem
 from nestmap.model.arrays import Floats, Ints
 from nestmap.search.spatial.unrolling_table import UnrollingTable, array_energies
@@ -139,17 +138,18 @@ def _exact_bounds(
     _load_all(problem, work, sizes)
     once = np.zeros((2, problem.transfers))  # energy, cycles
     always = np.zeros((2, problem.transfers))
+    for t in range(problem.transfers):
+        work.stored[t] = 0.0 if is_backward(problem, t) else _least_bits(problem, t)
+    for x in range(problem.operands):
+        for link in range(problem.levels[x]):
+            if link == ARRAY:
+                _put_least(problem, work, (x, link), 0, always)
+            is_held = x != OUT and problem.holds_inputs == 1
+            loops_below = work.loops if is_held or link != ARRAY else 0
+            _put_least(problem, work, (x, link), loops_below, once)
     energy = problem.computation
     for t in range(problem.transfers):
-        if not is_backward(problem, t):
-            x, is_array = problem.transfer_operand[t], link_of(problem, t) == ARRAY
-            if is_array:
-                always[0, t], always[1, t] = _least_of(problem, work, t, 0)
-            if not is_array or (x != OUT and problem.holds_inputs == 1):
-                once[0, t], once[1, t] = _least_of(problem, work, t, work.loops)
-            else:
-                once[0, t], once[1, t] = always[0, t], always[1, t]
-            energy += once[0, t]
+        energy += once[0, t]
     more, busiest = np.inf, np.inf
     for d in range(problem.dimensions):
         if sizes[d] > 1.0:
@@ -170,19 +170,24 @@ def _load_all(problem: FlatProblem, work: Work, sizes: Floats) -> None:
 
 
 @kernel
-def _least_of(problem: FlatProblem, work: Work, t: int, cut: int) -> tuple[float, float]:
-    """The energy of a transfer with so many loops below its link, and the cycles of its port."""
-    x, link, port = problem.transfer_operand[t], link_of(problem, t), _port(problem, t)
-    work.stationary_cut[x, link] = cut
-    every, first = end_of(problem, t, 0), end_of(problem, t, 1)
-    bits, narrow, wide = _least_bits(problem, t), problem.port_min[port], problem.port_max[port]
+def _put_least(
+    problem: FlatProblem, work: Work, place: tuple[int, int], cut: int, least: Floats
+) -> None:
+    """Writes what the transfers of a link need with so many loops below it.
+
+    ``place``: operand and link; ``least`` [2, t]: energy, and cycles of the port.
+    """
+    x, link = place
+    work.stationary_cut[place] = cut
     share = problem.least_share[x] if link == ARRAY else 1.0
-    words = sum_elements(problem, work, every, bits, float(narrow))
-    cycles = sum_elements(problem, work, first, bits, float(wide))
-    if link == ARRAY:
-        cycles *= executed_share(problem)
-    energy = np.trunc(words * narrow / wide * share) * problem.transfer_energy[t]
-    return float(energy), float(cycles)
+    executed = executed_share(problem) if link == ARRAY else 1.0
+    count_link_words(problem, work, x, link)
+    for i in range(problem.link_transfers[place]):
+        t = problem.link_transfer[x, link, i]
+        port = problem.transfer_port[t]
+        accesses = work.narrow_words[t] * problem.port_min[port] / problem.port_max[port] * share
+        least[0, t] = np.trunc(accesses) * problem.transfer_energy[t]
+        least[1, t] = work.wide_words[t] * executed
 
 
 @kernel
@@ -235,7 +240,7 @@ def _energy_once(problem: FlatProblem, t: int, sizes: Floats, extent: Floats) ->
     words = _words(problem, x, int(problem.levels[x]) + 1, sizes, extent)
     bits = words * _copies(problem, x, level) * _least_bits(problem, t)
     share = problem.least_share[x] if link_of(problem, t) == ARRAY else 1.0
-    accesses = max(0.0, bits / problem.port_max[_port(problem, t)] * share - 1.0)
+    accesses = max(0.0, bits / problem.port_max[problem.transfer_port[t]] * share - 1.0)
     return float(accesses * problem.transfer_energy[t])
 
 
@@ -252,13 +257,14 @@ def _cycles_once(problem: FlatProblem, t: int, sizes: Floats, extent: Floats) ->
     if level != problem.levels[x] or (x != OUT and alone):
         return 0.0
     words = _words(problem, x, level, sizes, extent)
-    return float(words * _least_bits(problem, t) / problem.port_max[_port(problem, t)])
+    return float(words * _least_bits(problem, t) / problem.port_max[problem.transfer_port[t]])
 
 
 @kernel
 def _energy_always(problem: FlatProblem, t: int, total: float) -> float:
     """The energy of the array's words in one cycle, times the number of cycles."""
-    x, level, port = problem.transfer_operand[t], problem.transfer_level[t], _port(problem, t)
+    x, level = problem.transfer_operand[t], problem.transfer_level[t]
+    port = problem.transfer_port[t]
     narrow, wide = problem.port_min[port], problem.port_max[port]
     bits = problem.boost[FRACTIONAL, x, ARRAY] * _least_bits(problem, t)
     accesses = (
@@ -274,7 +280,7 @@ def _cycles_always(problem: FlatProblem, t: int, total: float) -> float:
         return 0.0  # windows are rounded up, so their sum may exceed all cycles
     x = problem.transfer_operand[t]
     bits = problem.boost[problem.views - 1, x, ARRAY] * _least_bits(problem, t)
-    return float(np.ceil(bits / problem.port_max[_port(problem, t)]) * (total - 1.0))
+    return float(np.ceil(bits / problem.port_max[problem.transfer_port[t]]) * (total - 1.0))
 
 
 @kernel
@@ -285,15 +291,6 @@ def _hops_always(problem: FlatProblem, t: int, total: float) -> float:
         return 0.0
     cycles = np.ceil(problem.partial_bits[x, 0] / problem.hop_bandwidth)
     return float(cycles * total * executed_share(problem))
-
-
-@kernel
-def _port(problem: FlatProblem, t: int) -> int:
-    """The port of a transfer."""
-    port = 0
-    while problem.first_transfer[port + 1] <= t:
-        port += 1
-    return port
 
 
 @kernel

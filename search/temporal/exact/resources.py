@@ -41,6 +41,7 @@ from nestmap.costmodel.sliding import bound_slides
 from nestmap.costmodel.stall import time_transfers
 from nestmap.costmodel.transfers import (
     count_first_sums,
+    count_moved_words,
     is_backward,
     later_periods,
     link_of,
@@ -294,6 +295,7 @@ def _add_energy(problem: FlatProblem, work: Work, p: int, spent: Floats) -> None
     bound_slides(problem, work)
     find_partial_sums(problem, work)
     count_first_sums(problem, work)
+    count_moved_words(problem, work)
     measure_transfers(problem, work)
     count_accesses(problem, work)
     memory_energy(problem, work)
