@@ -17,12 +17,13 @@ import numpy as np
 
 from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.flatten import flatten, flatten_problem
-from nestmap.costmodel.footprint import distinct_values
+from nestmap.costmodel.footprint import distinct_values, tile_elements
 from nestmap.costmodel.hops import shared_below
 from nestmap.costmodel.kernel.axes import FRACTIONAL, OUT
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.record import copy_record, new_record
 from nestmap.costmodel.kernel.work import Work
+from nestmap.costmodel.periods import End, divide_loops
 from nestmap.costmodel.reuse import IRRELEVANT
 from nestmap.costmodel.skipping import executed_share, skippable_cycles
 from nestmap.costmodel.spatial import put_unrollings, temporal_sizes, unrollings_of
@@ -147,6 +148,8 @@ def _exact_bounds(
             is_held = x != OUT and problem.holds_inputs == 1
             loops_below = work.loops if is_held or link != ARRAY else 0
             _put_least(problem, work, (x, link), loops_below, once)
+            if problem.counts_clipped == 1 and loops_below > 0:
+                _put_least_cycles(problem, work, (x, link), once)
     energy = problem.computation
     for t in range(problem.transfers):
         energy += once[0, t]
@@ -188,6 +191,32 @@ def _put_least(
         accesses = work.narrow_words[t] * problem.port_min[port] / problem.port_max[port] * share
         least[0, t] = np.trunc(accesses) * problem.transfer_energy[t]
         least[1, t] = work.wide_words[t] * executed
+
+
+@kernel
+def _put_least_cycles(
+    problem: FlatProblem, work: Work, place: tuple[int, int], least: Floats
+) -> None:
+    """Writes the fewest cycles of a link's ports where tiles are clipped, as in :func:`_put_least`.
+
+    The first instance has the fewest iterations of a loop in the smallest tiles: in a tile of
+    several it also has those that lie between them, and the loop ends in fewer rounds. Tiles of
+    what it has touch at least the elements of as many adjacent iterations.
+    """
+    x, link = place
+    work.stationary_cut[place] = 0
+    executed = executed_share(problem) if link == ARRAY else 1.0
+    for is_high in range(2):
+        divide_loops(problem, work, End(x, link, is_high))
+        for d in range(problem.dimensions):
+            clipped = work.first_last[d] * work.last[d]
+            work.extent[d] = work.first_full[d] * work.period[d] + clipped
+        elements = tile_elements(problem, work, x)
+        for i in range(problem.link_transfers[place]):
+            t = problem.link_transfer[x, link, i]
+            if (problem.transfer_level[t] > link) == (is_high == 1):
+                wide = problem.port_max[problem.transfer_port[t]]
+                least[1, t] = np.ceil(elements * work.stored[t] / wide) * executed
 
 
 @kernel

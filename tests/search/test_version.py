@@ -67,6 +67,14 @@ DIGESTS: Final[dict[int, tuple[str, ...]]] = {
         "5fed87673ad54ebd",
         "f1ab1e1e9c5b54ab",
     ),
+    10: (
+        "a2802ffde8692594",
+        "176f5b0586073c7b",
+        "f6b3f02e78ae66d3",
+        "0929b0661850783b",
+        "5fed87673ad54ebd",
+        "f1ab1e1e9c5b54ab",
+    ),
 }
 """What LOMA, SALSA, the spatial generator and, since 4, the exact search of each version find in
 the sample; since 2 with the bounds they report, since 5 with the labels of the exact search. Since

@@ -53,6 +53,12 @@ def test_optima_and_fronts_are_those_of_brute_force(
             raise
 
 
+@pytest.mark.parametrize(("kind", "seed"), [(Kind.LEAKING, 29), (Kind.FREE_SUMS, 696)])
+def test_a_port_may_be_busy_for_less_than_with_all_loops_below(kind: Kind, seed: int) -> None:
+    # two units at a loop of 25 in tiles of 2: the first has 13 of them, but 14 in one large tile
+    check(seeded_problem(kind, seed, 400_000, Counting.EXACT))
+
+
 def test_they_are_if_nothing_takes_energy() -> None:
     for seed in range(SEEDS):
         small = seeded_problem(Kind.PLAIN, seed, 2000)
