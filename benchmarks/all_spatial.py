@@ -1,8 +1,9 @@
 """The default search of layers without a mapping file: over all of their spatial mappings.
 
-Run ``python -m benchmarks.all_spatial [--network NETWORK] [ACCELERATOR ...]``. CPU time of one
-thread, compiled, of each distinct layer. That no result is below its bound is asserted in the same
-run. Prints a row for each accelerator, network and objective.
+Run ``python -m benchmarks.all_spatial [--network NETWORK] [--reference] [ACCELERATOR ...]``. CPU
+time of one thread, compiled, of each distinct layer, in exact or the reference's counting. That no
+result is below its bound is asserted in the same run. Prints a row for each accelerator, network
+and objective.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from time import process_time
 
 from benchmarks.exact import MOBILENET, ROUNDING, distinct_layers
-from nestmap.model import Layer, LayerConstraints, MappingProblem, Objective
+from nestmap.model import Accelerator, Counting, Layer, LayerConstraints, MappingProblem, Objective
 from nestmap.model.evaluation.cost_bounds import gap_to
 from nestmap.pipeline.explore.plan import SearchPlan, best_stage
 from nestmap.pipeline.frontend.bundled import accelerator_names
@@ -41,22 +42,27 @@ def main() -> None:
     parser = ArgumentParser(description=__doc__)
     parser.add_argument("accelerator", nargs="*", default=accelerator_names())
     parser.add_argument("--network", action="append")
+    parser.add_argument("--reference", action="store_true")
     asked = parser.parse_args()
+    counting = Counting.REFERENCE if asked.reference else Counting.EXACT
     print(
         "| accelerator | network | objective | layers | proven | CPU s | slowest layer "
         "| largest gap |"
     )
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     for machine in asked.accelerator:
+        accelerator = read_accelerator(machine).counted(counting)
         for network in asked.network or NETWORKS:
             layers = distinct_layers([network])
             for objective in Objective:
-                print(row(machine, network, objective, layers), flush=True)
+                print(row(accelerator, network, objective, layers), flush=True)
 
 
-def row(machine: str, network: str, objective: Objective, layers: Sequence[Layer]) -> str:
+def row(
+    accelerator: Accelerator, network: str, objective: Objective, layers: Sequence[Layer]
+) -> str:
     """A row of the table."""
-    found = list(searches(machine, objective, layers))
+    found = list(searches(accelerator, objective, layers))
     gaps = [x.gap for x in found if x.gap is not None]
     seconds = [x.seconds for x in found]
     name = network.rpartition("/")[2].removeprefix("light:").removesuffix(".onnx")
@@ -67,12 +73,14 @@ def row(machine: str, network: str, objective: Objective, layers: Sequence[Layer
         f"{max(seconds):.1f}",
         f"{max(gaps, default=0):.2%}",
     )
-    return f"| {machine} | {name} | {objective} | {' | '.join(figures)} |"
+    return f"| {accelerator.name} | {name} | {objective} | {' | '.join(figures)} |"
 
 
-def searches(machine: str, objective: Objective, layers: Sequence[Layer]) -> Iterator[Search]:
+def searches(
+    accelerator: Accelerator, objective: Objective, layers: Sequence[Layer]
+) -> Iterator[Search]:
     """The search of each layer; the first one is repeated, as it also loads the kernels."""
-    accelerator, search = read_accelerator(machine), best_stage(SearchPlan(objective=objective))
+    search = best_stage(SearchPlan(objective=objective))
     for n, layer in enumerate((layers[0], *layers)):
         problem = MappingProblem(
             layer=layer, accelerator=accelerator, constraints=LayerConstraints()
