@@ -128,6 +128,12 @@ def test_rates_of_the_tpu_are_those_that_the_page_explains(
     assert errors == {"MLP0": "+4%", "MLP1": "-13%", "LSTM0": "+6%", "LSTM1": "+33%"}
 
 
+def test_zigzags_counting_gives_the_same_rates_of_the_tpu(
+    rates: dict[str, tpu.Modelled],
+) -> None:
+    assert tpu.modelled(reference=True) == rates
+
+
 def test_no_rate_of_the_tpu_is_above_what_its_weight_memory_allows(
     rates: dict[str, tpu.Modelled],
 ) -> None:
