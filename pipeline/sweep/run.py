@@ -104,6 +104,7 @@ def sweep_result(job: SweepJob, designs: Iterator[DesignPoints]) -> SweepResult:
         points=tuple(chain.from_iterable(designs)),
         rejected=job.choice.rejected,
         static_energy=job.method.static_energy,
+        is_reference=job.method.plan.is_reference,
     )
 
 

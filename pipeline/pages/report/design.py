@@ -142,7 +142,13 @@ def _objectives(asked: SweepQuestion, points: DesignPoints) -> Iterator[Fact]:
 
 
 def _yaml(asked: SweepQuestion, design: DesignResult) -> str:
-    return design_yaml(asked.space, asked.base, asked.static_energy, design)
+    return design_yaml(
+        asked.space,
+        asked.base,
+        design,
+        static_energy=asked.static_energy,
+        is_reference=asked.plan.is_reference,
+    )
 
 
 def _command(asked: SweepQuestion) -> str:

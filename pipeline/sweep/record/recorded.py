@@ -33,4 +33,5 @@ def read_result(sweep: str, store: Store | Path | str) -> SweepResult:
         points=designs,
         rejected=found.state.rejected or 0,
         static_energy=question.static_energy,
+        is_reference=question.plan.is_reference,
     )

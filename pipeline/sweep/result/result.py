@@ -80,7 +80,7 @@ class SweepResult(Frozen, frozen=True):
     ``mapped_for`` is what the mapping of each layer, or the schedule of each network, minimizes in
     turn: each design has a point for each of these, in their order. ``rejected`` counts the designs
     that were tried and do not meet the constraints; ``base`` is the description of the base
-    accelerator.
+    accelerator; ``is_reference``: the figures are in the reference's counting.
     """
 
     space: DesignSpace
@@ -89,6 +89,7 @@ class SweepResult(Frozen, frozen=True):
     points: Annotated[tuple[DesignResult, ...], Field(min_length=1)]
     rejected: Count = 0
     static_energy: bool = False
+    is_reference: bool = False
 
     def __repr__(self) -> str:
         count = len(self.points) // len(self.mapped_for)
@@ -162,7 +163,13 @@ class SweepResult(Frozen, frozen=True):
         Without a mapping, ``nestmap explore`` finds the same figures on it; on several cores,
         ``nestmap stream`` with the plan of the sweep.
         """
-        return design_yaml(self.space, self.base, self.static_energy, design)
+        return design_yaml(
+            self.space,
+            self.base,
+            design,
+            static_energy=self.static_energy,
+            is_reference=self.is_reference,
+        )
 
     @cached_property
     def view(self) -> DesignsView:

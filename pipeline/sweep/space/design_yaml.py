@@ -16,12 +16,22 @@ _NO_WRAPPING: Final = 10**6
 
 
 def design_yaml(
-    space: DesignSpace, base: Description, static_energy: bool, design: DesignResult
+    space: DesignSpace,
+    base: Description,
+    design: DesignResult,
+    *,
+    static_energy: bool,
+    is_reference: bool,
 ) -> str:
-    """The description of a design's accelerator as the text of a YAML file."""
+    """The description of a design's accelerator as the text of a YAML file.
+
+    A comment says which design it is, and that its figures are ``is_reference``: in ZigZag's
+    counting, which a description does not say.
+    """
     made = design_settings(LocatedSpace(space, {}), base)
     tree = made.description(Design(design.number, design.parameters))
     if static_energy:
         tree["static_energy"] = True
     text = yaml.safe_dump(tree, sort_keys=False, default_flow_style=None, width=_NO_WRAPPING)
-    return f"# Design {design.number} of {space.name!r}: {design}\n{text}"
+    counted = "# counted as by ZigZag: use --reference\n" if is_reference else ""
+    return f"# Design {design.number} of {space.name!r}: {design}\n{counted}{text}"

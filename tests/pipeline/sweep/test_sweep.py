@@ -25,6 +25,7 @@ from nestmap.pipeline.frontend.yaml.design_space import parse_design_space
 from nestmap.pipeline.render.text.query_result_file import Layout, answer_text
 from nestmap.pipeline.stages import AllSpatialMappingsStage
 from nestmap.pipeline.stages.mapping.candidates import RankedCandidates
+from nestmap.pipeline.sweep.record.recorded import read_result
 from nestmap.pipeline.sweep.result.front import Figures, Front
 from nestmap.pipeline.sweep.result.result_table import front_table, notes
 from tests.pipeline.cli.inputs import MACHINE
@@ -194,6 +195,17 @@ def test_the_yaml_of_a_design_is_explored_with_its_figures(
         design.networks[0].energy,
         design.networks[0].latency,
     )
+
+
+def test_the_yaml_of_a_design_says_that_it_was_counted_as_by_zigzag(
+    swept: SweepResult, file: Path, tmp_path: Path
+) -> None:
+    store = tmp_path / "reference.duckdb"
+    found = nestmap.sweep(file, reference=True, store=store)
+    second = found.accelerator_yaml(found.points[0]).splitlines()[1]
+    assert second == "# counted as by ZigZag: use --reference"
+    assert "--reference" not in swept.accelerator_yaml(swept.points[0])
+    assert read_result(found.space.name, store).is_reference
 
 
 def test_rows_are_exported_with_all_digits(swept: SweepResult) -> None:
