@@ -16,9 +16,9 @@ from time import process_time
 from types import MappingProxyType
 from typing import Final, final
 
-from nestmap.model import VectorNode, Workload
+from nestmap.model import Counting, VectorNode, Workload
 from nestmap.model.multicore.cn_workload import CnWorkload
-from nestmap.model.multicore.split_options import Convention, HintLoop, SplitOptions
+from nestmap.model.multicore.split_options import HintLoop, SplitOptions
 from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.search.multicore.split.split_workload import split_workload
 
@@ -44,7 +44,7 @@ class Case:
     seconds: float | None = None
     megabytes: float | None = None
     dims: Mapping[str, int] = field(default_factory=dict[str, int])
-    convention: Convention = Convention.EXACT
+    counting: Counting = Counting.EXACT
     vector: bool = True
 
 
@@ -56,7 +56,7 @@ CASES: Final = MappingProxyType(
             849,
             2_693,
             seconds=0.2,
-            convention=Convention.STREAM,
+            counting=Counting.REFERENCE,
             vector=False,
         ),
         "ResNet-18, a row each": Case(
@@ -114,7 +114,7 @@ def run(name: str, case: Case) -> None:
 
 def _timed(workload: Workload, case: Case) -> tuple[float, CnWorkload]:
     hints = tuple(HintLoop(dimension=d, tiles=n) for d, n in case.hints)
-    options = SplitOptions(hints=(hints,), convention=case.convention)
+    options = SplitOptions(hints=(hints,), counting=case.counting)
 
     def computes(node: VectorNode) -> bool:
         return case.vector or node.operator in STREAM_KNOWS

@@ -97,7 +97,6 @@ from .multicore.population import Generation as Generation
 from .multicore.population import Individual as Individual
 from .multicore.problem import SplitProblem as SplitProblem
 from .multicore.problem import StreamProblem as StreamProblem
-from .multicore.split_options import Convention as Convention
 from .multicore.split_options import HintLoop as HintLoop
 from .multicore.split_options import SplitMode as SplitMode
 from .multicore.split_options import SplitOptions as SplitOptions

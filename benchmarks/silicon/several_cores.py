@@ -16,9 +16,10 @@ import numpy as np
 
 from benchmarks.silicon.table import error
 from nestmap import stream, stream_plan
+from nestmap.model import Counting
 from nestmap.model.base import copy_with
 from nestmap.model.multicore.schedule import Schedule
-from nestmap.model.multicore.split_options import Convention, SplitOptions
+from nestmap.model.multicore.split_options import SplitOptions
 from nestmap.pipeline.stages.multicore.split_options import split_options
 
 DATA: Final = Path(__file__).parents[1] / "data"
@@ -81,7 +82,7 @@ def modelled_chip(folder: Path, chip: Chip) -> Modelled:
     """The figures of a chip whose files are in a folder."""
     rows = split_options(1, [("OY", "all")])
     fused = _schedule(folder, chip, rows)
-    reference = _schedule(folder, chip, copy_with(rows, {"convention": Convention.STREAM}))
+    reference = _schedule(folder, chip, copy_with(rows, {"counting": Counting.REFERENCE}))
     whole = _schedule(folder, chip, split_options(1, []))
     return Modelled(
         fused=Figures(fused.latency, peak_kilobytes(fused)),

@@ -148,16 +148,26 @@ class OperationalArray(Frozen, frozen=True):
 
 
 class Counting(StrEnum):
-    """How the cost model counts what a mapping moves.
+    """How is counted what a mapping moves, and what computation nodes hold, send and wait for.
 
-    They differ where an unrolling or a memory does not divide its loop, or a port is overloaded.
+    They differ where an unrolling or a memory does not divide its loop, or a port is overloaded;
+    between computation nodes also where a number of tiles does not divide a loop, where padding is
+    read, and where a tensor passes through a reshape.
     """
 
     EXACT = "exact"
-    """What an execution moves: tiles end where their loops do, and no port exceeds its width."""
+    """What an execution moves: tiles end where their loops do, and no port exceeds its width.
+
+    Padding is neither stored nor sent; a node depends on the nodes that write what it reads.
+    """
 
     REFERENCE = "reference"
-    """As ZigZag counts: tiles are averages, and loads may overlap beyond the width of a port."""
+    """As ZigZag and Stream count.
+
+    Tiles are averages, and loads may overlap beyond the width of a port. Nodes pad loops to the
+    next multiple of their tiles; padding counts; a node depends on all nodes that write between
+    the first and the last index that it reads; bits that pass through a reshape count twice.
+    """
 
     @classmethod
     def of(cls, reference: bool | None) -> Counting | None:

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from nestmap.model.arrays import Ints
 from nestmap.model.base import Frozen
 from nestmap.model.dims import Dimension, LayerOperand, Loop
-from nestmap.model.multicore.split_options import Convention
+from nestmap.model.hardware.accelerator import Counting
 from nestmap.model.multicore.tiling import Tiling
 from nestmap.model.units import Bits
 from nestmap.model.workload.affine import Term
@@ -142,11 +142,11 @@ class CnLayer(Frozen, frozen=True):
         sizes = self.nest.sizes
         return all(axis.is_mixed_radix(sizes) for axis in self.nest.output.axes)
 
-    def range_of(self, axis: TensorAxis, convention: Convention) -> tuple[Ints, Ints]:
+    def range_of(self, axis: TensorAxis, counting: Counting) -> tuple[Ints, Ints]:
         """The first and the end index (exclusive) that each node touches along an axis.
 
-        The node may skip indices in between. By Stream's convention padding counts, so that a range
-        may start before the axis and end beyond it.
+        The node may skip indices in between. In the reference's counting padding counts, so that
+        a range may start before the axis and end beyond it.
         """
         count = self.tiling.count
         if not axis.terms:
@@ -156,12 +156,12 @@ class CnLayer(Frozen, frozen=True):
         for term in axis.terms:
             first += term.coefficient * self.tiling.starts(term.dimension)
             last += term.coefficient * (self.tiling.ends(term.dimension) - 1)
-        if convention is Convention.STREAM:
+        if counting is Counting.REFERENCE:
             return first, last + 1
         end = (last + 1).clip(0, axis.size)
         return np.minimum(first.clip(0), end), end
 
-    def bits_of(self, use: TensorUse, convention: Convention) -> Ints:
+    def bits_of(self, use: TensorUse, counting: Counting) -> Ints:
         """The bits that each node holds of a tensor: everything within its ranges.
 
         For an axis indexed by several loops that count its elements, such as channels within
@@ -169,16 +169,16 @@ class CnLayer(Frozen, frozen=True):
         """
         elements = np.ones(self.tiling.count, dtype=np.int64)
         for axis in use.axes:
-            elements *= self._length_of(axis, convention)
+            elements *= self._length_of(axis, counting)
         if use.stored is None:
             return elements * use.precision
         packed = np.ceil(elements * use.stored).astype(np.int64)
         is_output = use.operand == self.nest.output.operand
         return np.where(self.is_final, packed, elements * use.precision) if is_output else packed
 
-    def _length_of(self, axis: TensorAxis, convention: Convention) -> Ints:
+    def _length_of(self, axis: TensorAxis, counting: Counting) -> Ints:
         if not axis.is_mixed_radix(self.nest.sizes):
-            first, end = self.range_of(axis, convention)
+            first, end = self.range_of(axis, counting)
             return end - first
         length = np.ones(self.tiling.count, dtype=np.int64)
         for dimension in axis.dimensions:

@@ -18,8 +18,8 @@ from pydantic import Field
 from nestmap.model.arrays import Ints
 from nestmap.model.base import Frozen
 from nestmap.model.dims import Dimension, LayerOperand
+from nestmap.model.hardware.accelerator import Counting
 from nestmap.model.multicore.cn_layer import CnLayer, LayerNumber, TensorUse
-from nestmap.model.multicore.split_options import Convention
 from nestmap.model.units import Bits, Count
 
 WITHIN_GROUP: Final = -1
@@ -53,7 +53,7 @@ class DimensionRange(Frozen, frozen=True):
 class CnTensor(Frozen, frozen=True):
     """The part of a tensor that a node reads or writes: a range (end exclusive) per axis, and bits.
 
-    By Stream's convention a range may start before the tensor and end beyond it.
+    In the reference's counting a range may start before the tensor and end beyond it.
     """
 
     operand: LayerOperand
@@ -121,7 +121,7 @@ class CnWorkload:
     name: str
     layers: tuple[CnLayer, ...]
     edges: CnEdges
-    convention: Convention
+    counting: Counting
 
     def __len__(self) -> int:
         return int(self.first_nodes[-1])
@@ -134,8 +134,8 @@ class CnWorkload:
 
     @cached_property
     def content_hash(self) -> str:
-        """32 hex digits determined by layers, edges and convention."""
-        digest = hashlib.sha256(self.convention.encode())
+        """32 hex digits determined by layers, edges and counting."""
+        digest = hashlib.sha256(self.counting.encode())
         for layer in self.layers:
             digest.update(layer.content_hash.encode())
         edges = self.edges
@@ -176,11 +176,11 @@ class CnWorkload:
         )
 
     def _tensor_of(self, use: TensorUse, layer: CnLayer, number: int) -> CnTensor:
-        ranges = (layer.range_of(axis, self.convention) for axis in use.axes)
+        ranges = (layer.range_of(axis, self.counting) for axis in use.axes)
         return CnTensor(
             operand=use.operand,
             ranges=tuple((int(first[number]), int(end[number])) for first, end in ranges),
-            bits=int(layer.bits_of(use, self.convention)[number]),
+            bits=int(layer.bits_of(use, self.counting)[number]),
             constant=use.constant,
         )
 

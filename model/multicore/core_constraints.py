@@ -12,10 +12,11 @@ from pydantic import Field, model_validator
 
 from nestmap.model.base import Frozen
 from nestmap.model.errors import InputError, suggestion, warn_of_input
+from nestmap.model.hardware.accelerator import Counting
 from nestmap.model.mapping.constraints import DEFAULT_TARGET, FieldPlaces
 from nestmap.model.mapping.dataflow import Dataflow
 from nestmap.model.multicore.accelerator import CoreId, MultiCoreAccelerator
-from nestmap.model.multicore.split_options import Convention, Hints, SplitMode, SplitOptions
+from nestmap.model.multicore.split_options import Hints, SplitMode, SplitOptions
 from nestmap.model.units import Count, Size
 from nestmap.model.workload.graph import LayerNode, NoCostNode, VectorNode, Workload
 from nestmap.model.workload.operator_types import is_operator_type
@@ -239,7 +240,7 @@ def _check_node(
 
 
 def split_from_hints(
-    mapping: CoreMapping, workload: Workload, convention: Convention = Convention.EXACT
+    mapping: CoreMapping, workload: Workload, counting: Counting = Counting.EXACT
 ) -> SplitOptions | None:
     """The split given by the tilings of a mapping; ``None`` if it has no tilings."""
     nodes = workload.nodes
@@ -251,7 +252,7 @@ def split_from_hints(
         mode=SplitMode.PER_LAYER,
         hints=tuple(hints[i] for i in (0, *changes)),
         cutoffs=tuple(changes),
-        convention=convention,
+        counting=counting,
     )
 
 

@@ -13,11 +13,11 @@ from nestmap.model.arrays import Floats, Ints
 from nestmap.model.base import Frozen
 from nestmap.model.dims import LayerOperand
 from nestmap.model.display import costs_text, html
+from nestmap.model.hardware.accelerator import Counting
 from nestmap.model.multicore.accelerator import MultiCoreAccelerator
 from nestmap.model.multicore.allocation import Allocation, AllocationSpace
 from nestmap.model.multicore.cn_costs import CnCosts
 from nestmap.model.multicore.cn_workload import CnWorkload
-from nestmap.model.multicore.split_options import Convention
 from nestmap.model.units import Bits, Cycles, PicoJoules
 
 
@@ -54,9 +54,9 @@ class ScheduleProblem:
     options: ScheduleOptions
 
     @property
-    def convention(self) -> Convention:
+    def counting(self) -> Counting:
         """Whether Stream's defects are reproduced."""
-        return self.nodes.convention
+        return self.nodes.counting
 
 
 class TransferKind(IntEnum):

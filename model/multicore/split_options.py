@@ -1,14 +1,15 @@
-"""Options of splitting a network into computation nodes: outer loops and convention."""
+"""Options of splitting a network into computation nodes: outer loops and counting."""
 
 from __future__ import annotations
 
-from enum import IntEnum, StrEnum
+from enum import IntEnum
 from typing import Annotated
 
 from pydantic import Field, model_validator
 
 from nestmap.model.base import Frozen
 from nestmap.model.dims import Dimension
+from nestmap.model.hardware.accelerator import Counting
 from nestmap.model.units import Size
 
 
@@ -23,24 +24,6 @@ class SplitMode(IntEnum):
     """One list of outer loops for each range of layers between the cutoffs."""
     OUTER_AND_WEIGHTS = 4
     """As ``OUTER``, and K is split if constants are too large for the cores."""
-
-
-class Convention(StrEnum):
-    """How ranges, padding and dependencies are counted where Stream and exact ranges differ."""
-
-    EXACT = "exact"
-    """Exact ranges, without padding.
-
-    If a number of tiles does not divide a loop, the last tile is smaller; padding is neither stored
-    nor sent; a node depends on the nodes that write what it reads.
-    """
-    STREAM = "stream"
-    """The ranges of Stream.
-
-    Loops are padded to the next multiple; padding counts; a node depends on all nodes that write
-    between the first and the last index that it reads; bits that pass through reshapes and similar
-    operators count twice.
-    """
 
 
 class HintLoop(Frozen, frozen=True):
@@ -73,7 +56,7 @@ class SplitOptions(Frozen, frozen=True):
     hints: tuple[Hints, ...] = ((),)
     cutoffs: tuple[int, ...] = ()
     weight_share: Fraction = 1.0
-    convention: Convention = Convention.EXACT
+    counting: Counting = Counting.EXACT
 
     @model_validator(mode="after")
     def _check_hints(self) -> SplitOptions:

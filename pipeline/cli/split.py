@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from nestmap.model import InputError
+from nestmap.model import Counting, InputError
 from nestmap.model.multicore.cn_workload import CnWorkload
 from nestmap.model.multicore.problem import StreamProblem
 from nestmap.pipeline.analysis.schedule.split_summary import (
@@ -18,7 +18,6 @@ from nestmap.pipeline.cli.options.multicore import SplitCommandOptions
 from nestmap.pipeline.cli.output_checks import check_target
 from nestmap.pipeline.cli.printing import output_width, print_note, show, show_prose
 from nestmap.pipeline.cli.split_arguments import (
-    chosen_convention,
     chosen_split,
     read_problem,
     rename_options,
@@ -52,7 +51,9 @@ def run_split(options: SplitCommandOptions) -> None:
     check_target("--graph", options.graph, (options.workload.name, options.cores, options.json))
     problem = read_problem(options.workload, options.cores, options.mapping)
     with rename_options():
-        chosen = chosen_split(options.split, chosen_convention(options.reference), problem)
+        chosen = chosen_split(
+            options.split, Counting.of(options.reference) or Counting.EXACT, problem
+        )
         split = GenerateCNWorkloadHybridStage(options=chosen)(problem).nodes
     unfit = tuple(too_large(split, Allowed(problem)))
     _write_files(options, split, unfit)

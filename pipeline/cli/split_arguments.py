@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Final
 
-from nestmap.model import InputError
+from nestmap.model import Counting, InputError
 from nestmap.model.multicore.core_constraints import split_from_hints
 from nestmap.model.multicore.problem import StreamProblem
-from nestmap.model.multicore.split_options import Convention, SplitMode, SplitOptions
+from nestmap.model.multicore.split_options import SplitMode, SplitOptions
 from nestmap.pipeline.cli.options.common import WorkloadOptions
 from nestmap.pipeline.cli.options.multicore import SplitArguments
 from nestmap.pipeline.cli.workload_argument import read_given_workload
@@ -43,27 +43,20 @@ def read_problem(workload: WorkloadOptions, cores: str, mapping: str | None) -> 
     return read_stream(read_given_workload(workload), cores, mapping)
 
 
-def chosen_split(
-    given: SplitArguments, convention: Convention, problem: StreamProblem
-) -> SplitOptions:
+def chosen_split(given: SplitArguments, counting: Counting, problem: StreamProblem) -> SplitOptions:
     """The split options of the command line; without hints, those of the mapping.
 
     Raises:
         InputError: where an option cannot be parsed, or options contradict each other.
     """
     if given == SplitArguments():
-        hinted = split_from_hints(problem.mapping, problem.workload, convention)
+        hinted = split_from_hints(problem.mapping, problem.workload, counting)
         if hinted is not None:
             return hinted
-    return parse_split(given, convention)
+    return parse_split(given, counting)
 
 
-def chosen_convention(reference: bool | None) -> Convention:
-    """The convention of splitting: exact, or that of Stream."""
-    return Convention.STREAM if reference else Convention.EXACT
-
-
-def parse_split(given: SplitArguments, convention: Convention) -> SplitOptions:
+def parse_split(given: SplitArguments, counting: Counting) -> SplitOptions:
     """The split options of the command line.
 
     Raises:
@@ -82,7 +75,7 @@ def parse_split(given: SplitArguments, convention: Convention) -> SplitOptions:
         lists if several else lists[0],
         cutoffs,
         _share(given),
-        convention,
+        counting,
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, final
 from uuid import UUID
 
-from nestmap.model import InputError
+from nestmap.model import Counting, InputError
 from nestmap.model.base import copy_with
 from nestmap.model.multicore.population import Fitness
 from nestmap.model.multicore.problem import StreamProblem
@@ -16,7 +16,6 @@ from nestmap.pipeline.cli.options.multicore import StreamCommandOptions
 from nestmap.pipeline.cli.output_checks import check_target
 from nestmap.pipeline.cli.printing import print_note, show, show_prose
 from nestmap.pipeline.cli.split_arguments import (
-    chosen_convention,
     chosen_split,
     read_problem,
     rename_options,
@@ -114,8 +113,8 @@ def run_stream(options: StreamCommandOptions) -> None:
     path = None if place is None else place.path
     files.check((options.workload.name, options.cores, options.mapping, path))
     problem = read_problem(options.workload, options.cores, options.mapping)
-    convention = chosen_convention(options.reference)
-    plan = copy_with(plan, {"split": chosen_split(options.split, convention, problem)})
+    counting = Counting.of(options.reference) or Counting.EXACT
+    plan = copy_with(plan, {"split": chosen_split(options.split, counting, problem)})
     workers = available_workers() if options.workers is None else options.workers
     job = StreamJob(problem, plan, workers, label)
     with rename_options():
@@ -132,7 +131,9 @@ def _layer_by_layer(
 ) -> StreamResult:
     """Runs the same job layer by layer; before the requested run, so that this is the last one."""
     split_network(job.plan, job.problem)  # reports an input error before anything is searched
-    whole = SplitOptions(mode=SplitMode.OUTER, convention=chosen_convention(options.reference))
+    whole = SplitOptions(
+        mode=SplitMode.OUTER, counting=Counting.of(options.reference) or Counting.EXACT
+    )
     return _streamed(replace(job, plan=copy_with(job.plan, {"split": whole})), place)
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nestmap.model import InputError
+from nestmap.model import Counting, InputError
 from nestmap.model.design_space.space import DesignSpace
 from nestmap.pipeline.cli.error_handling import exit_without_mapping
 from nestmap.pipeline.cli.options.explore import ResumeOptions
@@ -21,7 +21,6 @@ from nestmap.pipeline.cli.output_checks import check_target
 from nestmap.pipeline.cli.printing import print_note
 from nestmap.pipeline.cli.split_arguments import (
     HINTS,
-    chosen_convention,
     parse_split,
     rename_options,
 )
@@ -230,8 +229,8 @@ def _stream_plan(space: DesignSpace, options: SweepOptions) -> StreamPlan | None
     reference = options.search.get("reference")
     if given == SplitArguments() and reference:
         raise InputError.conflict("--reference", f"no {HINTS}", "give the loops to split")
-    convention = chosen_convention(reference)
-    split = None if given == SplitArguments() else parse_split(given, convention)
+    counting = Counting.of(reference) or Counting.EXACT
+    split = None if given == SplitArguments() else parse_split(given, counting)
     with rename_options():
         return default_stream_plan(space, allocation, split)
 

@@ -8,10 +8,10 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from nestmap.model import Frozen, InputError, Objective
+from nestmap.model import Counting, Frozen, InputError, Objective
 from nestmap.model.multicore.population import AllocationObjective
 from nestmap.model.multicore.schedule import CandidateRule, ScheduleOptions
-from nestmap.model.multicore.split_options import Convention, SplitOptions
+from nestmap.model.multicore.split_options import SplitOptions
 from nestmap.pipeline.explore.choices import member_by_name, named
 from nestmap.pipeline.explore.options import ObjectiveName, SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
@@ -55,7 +55,7 @@ class StreamPlan(Frozen, frozen=True):
     @property
     def is_reference(self) -> bool:
         """Whether costs are those of the reference, on cores and between them."""
-        return self.split is not None and self.split.convention is Convention.STREAM
+        return self.split is not None and self.split.counting is Counting.REFERENCE
 
     @classmethod
     def of(cls, options: StreamOptions, split: SplitOptions | None = None) -> StreamPlan:

@@ -49,7 +49,7 @@ def _problem(result: StreamResult) -> Json:
         "nodes": len(problem.nodes),
         "edges": len(problem.nodes.edges),
         "kinds": len(problem.costs.runtime),
-        "convention": problem.convention.value,
+        "counting": problem.counting.value,
         "genes": genes,
     }
 

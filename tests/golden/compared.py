@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from nestmap.model import Counting
 from nestmap.model.base import copy_with
 from nestmap.model.multicore.schedule import CandidateRule, Schedule
-from nestmap.model.multicore.split_options import Convention
 from nestmap.search.multicore.schedule.schedule_one import schedule
 from tests.golden.schedules import NAMES, problem_of, recorded_schedule
 
@@ -40,7 +40,7 @@ def _cell(made: Schedule) -> str:
 def default_schedule(name: str, rule: CandidateRule) -> Schedule:
     """The schedule of a recorded problem in default mode: the same nodes, costs and allocation."""
     problem, allocation = problem_of(name)
-    nodes = replace(problem.nodes, convention=Convention.EXACT)
+    nodes = replace(problem.nodes, counting=Counting.EXACT)
     options = copy_with(problem.options, {"rule": rule})
     return schedule(replace(problem, nodes=nodes, options=options), allocation)
 

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from nestmap.model import Frozen, LayerNode, MultiCoreAccelerator, VectorNode
+from nestmap.model import Counting, Frozen, LayerNode, MultiCoreAccelerator, VectorNode
 from nestmap.model.base import copy_with
 from nestmap.model.multicore.allocation import Allocation, AllocationSpace, NodeGroup
 from nestmap.model.multicore.cn_costs import INFEASIBLE, CnCosts
@@ -17,7 +17,7 @@ from nestmap.model.multicore.cn_layer import LayerNest
 from nestmap.model.multicore.cn_workload import CnWorkload
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem
 from nestmap.model.multicore.schedule import CandidateRule, ScheduleOptions, ScheduleProblem
-from nestmap.model.multicore.split_options import Convention, HintLoop, SplitOptions
+from nestmap.model.multicore.split_options import HintLoop, SplitOptions
 from nestmap.pipeline.frontend.onnx import parse_onnx
 from nestmap.pipeline.frontend.yaml.hardware.multicore import parse_multicore
 from nestmap.pipeline.stages.multicore.split import GenerateCNWorkloadHybridStage
@@ -153,7 +153,7 @@ def split_with_costs(run: RecordedRun) -> SplitProblem:
 
 def _options(run: RecordedRun) -> SplitOptions:
     hints = tuple(HintLoop(dimension=dimension, tiles=tiles) for dimension, tiles in run.hints)
-    return SplitOptions(hints=(hints,), convention=Convention.STREAM)
+    return SplitOptions(hints=(hints,), counting=Counting.REFERENCE)
 
 
 def _summed(node: LayerNode) -> LayerNode:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from nestmap.model import Frozen, Layer, VectorNode, Workload, layer_from_equation
+from nestmap.model import Counting, Frozen, Layer, VectorNode, Workload, layer_from_equation
 from nestmap.model.multicore.cn_workload import CnWorkload, ComputationNode
-from nestmap.model.multicore.split_options import Convention, HintLoop, SplitMode, SplitOptions
+from nestmap.model.multicore.split_options import HintLoop, SplitMode, SplitOptions
 from nestmap.pipeline.frontend.onnx import parse_onnx
 from nestmap.search.multicore.split.split_workload import split_workload
 
@@ -77,7 +77,7 @@ def split_as(split: RecordedSplit) -> CnWorkload:
     hints = tuple(
         HintLoop(dimension=d, tiles=n if isinstance(n, int) else None) for d, n in split.hints
     )
-    options = SplitOptions(mode=SplitMode(split.mode), hints=(hints,), convention=Convention.STREAM)
+    options = SplitOptions(mode=SplitMode(split.mode), hints=(hints,), counting=Counting.REFERENCE)
     return split_workload(network(split), options, computed, lambda nest: None)
 
 

@@ -11,6 +11,7 @@ from uuid import UUID
 from nestmap import evaluate, explore
 from nestmap.model import (
     Accelerator,
+    Counting,
     EvaluationBatch,
     Layer,
     MappingType,
@@ -24,7 +25,7 @@ from nestmap.model import (
 from nestmap.model.multicore.cn_kinds import CoreCosts
 from nestmap.model.multicore.population import AllocationObjective
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem, StreamSources
-from nestmap.model.multicore.split_options import Convention, SplitOptions
+from nestmap.model.multicore.split_options import SplitOptions
 from nestmap.pipeline import MainStage, Stage, each, stage
 from nestmap.pipeline.explore.api import explore_front, explore_network
 from nestmap.pipeline.explore.plan import SearchPlan, exploration_pipeline, front_pipeline
@@ -149,8 +150,8 @@ LayerSplittingStage(share="half")  # type: ignore[arg-type]
 LayerSplittingStage(split_W_double_buffered=True)  # type: ignore[call-arg]
 split_options("1", [("OY", "all")])  # type: ignore[arg-type]
 split_options(1, [{"OY": "all"}])  # type: ignore[list-item]
-split_options(1, [("OY", "all")], convention="exact")  # type: ignore[arg-type]
-SplitOptions(convention=Convention.STREAM, reference=True)  # type: ignore[call-arg]
+split_options(1, [("OY", "all")], counting="exact")  # type: ignore[arg-type]
+SplitOptions(counting=Counting.REFERENCE, reference=True)  # type: ignore[call-arg]
 
 # allocations are searched for nodes that have costs, and scheduled when they are found
 allocated = InterCoreMappingStage(GeneticOptions(individuals=8))

@@ -114,7 +114,7 @@ def _summary(split: CnWorkload, layer: CnLayer, edges: int, bits: int) -> LayerS
 def _span(split: CnWorkload, layer: CnLayer, uses: Iterable[TensorUse]) -> Span:
     total: Ints = np.zeros(layer.tiling.count, dtype=np.int64)
     for use in uses:
-        total += layer.bits_of(use, split.convention)
+        total += layer.bits_of(use, split.counting)
     return Span(int(total.min()), int(total.max()))
 
 
@@ -129,7 +129,7 @@ def largest_tensors(split: CnWorkload, most: int) -> list[LargeTensor]:
 
 
 def _most(split: CnWorkload, layer: CnLayer, use: TensorUse) -> int:
-    return int(layer.bits_of(use, split.convention).max())
+    return int(layer.bits_of(use, split.counting).max())
 
 
 def too_large(split: CnWorkload, allowed: Allowed) -> Iterator[TooLarge]:

@@ -54,7 +54,7 @@ def _problem(schedule: Schedule) -> Json:
         "workload_hash": problem.nodes.content_hash,
         "accelerator": problem.accelerator.name,
         "accelerator_hash": problem.accelerator.content_hash,
-        "convention": problem.convention.value,
+        "counting": problem.counting.value,
         "rule": problem.options.rule.value,
         "prefetch": list(problem.options.prefetch),
     }

@@ -211,7 +211,7 @@ def split_json(split: CnWorkload, rows: Sequence[LayerSummary], unfit: Sequence[
     layers: list[Json] = [_layer_json(split, row) for row in rows]
     return {
         "name": split.name,
-        "convention": split.convention.value,
+        "counting": split.counting.value,
         "nodes": len(split),
         "layers": layers,
         "edges": {
@@ -243,7 +243,7 @@ def _layer_json(split: CnWorkload, row: LayerSummary) -> Json:
         for d in tiling.sizes
     }
     bits: dict[str, Json] = {
-        use.operand: _numbers(layer.bits_of(use, split.convention)) for use in uses
+        use.operand: _numbers(layer.bits_of(use, split.counting)) for use in uses
     }
     return {
         "number": layer.nest.number,

@@ -10,7 +10,7 @@ from typing import Protocol, Self, final
 
 from nestmap.costmodel.evaluate import evaluate
 from nestmap.costmodel.version import VERSION as COST_MODEL_VERSION
-from nestmap.model import EvaluationBatch, Objective
+from nestmap.model import Counting, EvaluationBatch, Objective
 from nestmap.model.base import copy_with
 from nestmap.model.mapping.problem import CoreProblem
 from nestmap.model.multicore.accelerator import CoreId
@@ -20,7 +20,6 @@ from nestmap.model.multicore.cn_layer import LayerNest
 from nestmap.model.multicore.interconnect import Interconnect
 from nestmap.model.multicore.problem import SplitProblem
 from nestmap.model.multicore.schedule import ScheduleOptions, ScheduleProblem
-from nestmap.model.multicore.split_options import Convention
 from nestmap.pipeline.stage_graph import Stage, each
 from nestmap.pipeline.stages.mapping.loma import CostModelStage, LomaStage
 from nestmap.pipeline.stages.mapping.reduce import Costing, minimal
@@ -196,7 +195,7 @@ class _Cells:
 
 
 def _exact(split: SplitProblem) -> bool:
-    return split.nodes.convention is Convention.EXACT
+    return split.nodes.counting is Counting.EXACT
 
 
 class ProblemLedger(Protocol):

@@ -8,14 +8,8 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from nestmap.model import InputError
-from nestmap.model.multicore.split_options import (
-    Convention,
-    HintLoop,
-    Hints,
-    SplitMode,
-    SplitOptions,
-)
+from nestmap.model import Counting, InputError
+from nestmap.model.multicore.split_options import HintLoop, Hints, SplitMode, SplitOptions
 
 GivenLoop = tuple[str, int | str]
 """A loop dimension and a number of tiles, or ``"all"``: ``("OY", "all")``."""
@@ -31,7 +25,7 @@ def split_options(
     hint_loops: GivenLoops,
     layer_cutoffs: Sequence[int] = (),
     split_W_percentage: float = 1.0,  # noqa: N803 (as in Stream)
-    convention: Convention = Convention.EXACT,
+    counting: Counting = Counting.EXACT,
 ) -> SplitOptions:
     """Makes split options from Stream's arguments.
 
@@ -41,7 +35,7 @@ def split_options(
         layer_cutoffs: in mode 3, the numbers of the nodes at which the next list begins.
         split_W_percentage: in mode 4, the fraction of the smallest memory that constants may
             occupy.
-        convention: exact ranges, or counts as in Stream.
+        counting: exact ranges, or as Stream counts.
 
     Raises:
         InputError: where an argument is invalid, or the arguments contradict each other.
@@ -64,7 +58,7 @@ def split_options(
             hints=lists,
             cutoffs=tuple(layer_cutoffs),
             weight_share=split_W_percentage,
-            convention=convention,
+            counting=counting,
         )
     except ValidationError as error:
         raise InputError.of("split options", error) from None

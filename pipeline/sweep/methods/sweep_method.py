@@ -132,7 +132,7 @@ def stream_plan_of_sweep(
         hint = "it is for mappings on a single core"
         raise InputError.conflict("at_most", "several cores", hint)
     if of_core.pop("reference", None) and not chosen.is_reference:
-        hint = "give a plan whose split has Stream's convention"
+        hint = "give a plan whose split counts so: counting=Counting.REFERENCE"
         raise InputError.conflict("reference", "several cores", hint)
     core = chosen.core.with_options({**of_core, "workers": 1})
     return copy_with(chosen, {"core": core})

@@ -34,7 +34,8 @@ class Job(NamedTuple):
 def latency_bound(problem: ScheduleProblem, allocation: Allocation) -> Cycles:
     """A lower bound of the latency of every schedule of an allocation, in cycles.
 
-    In Stream's convention, where transfers may be inconsistent, only nodes and their order count.
+    In the reference's counting, where transfers may be inconsistent, only nodes and their order
+    count.
 
     Raises:
         ValueError: if a core of the allocation has no costs.

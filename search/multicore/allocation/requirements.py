@@ -11,11 +11,11 @@ from typing import Final, NamedTuple, final
 
 import numpy as np
 
+from nestmap.model import Counting
 from nestmap.model.arrays import Flags, Ints
 from nestmap.model.dims import OUTPUT
 from nestmap.model.multicore.cn_workload import WITHIN_GROUP
 from nestmap.model.multicore.schedule import ScheduleProblem
-from nestmap.model.multicore.split_options import Convention
 from nestmap.model.multicore.top_memories import NO_MEMORY, TopMemories
 from nestmap.search.multicore.allocation.core_distances import (
     CoreDistances,
@@ -273,7 +273,7 @@ class ProblemFacts:
     def written(self) -> list[int]:
         """The bits that each node writes."""
         nodes = self._problem.nodes
-        rows = (layer.bits_of(layer.nest.output, nodes.convention) for layer in nodes.layers)
+        rows = (layer.bits_of(layer.nest.output, nodes.counting) for layer in nodes.layers)
         return [bits for row in rows for bits in to_lists(row)]
 
     @cached_property
@@ -286,7 +286,8 @@ class ProblemFacts:
 class Requirements:
     """The requirements of a problem; rows of matrices are kinds, columns cores of its cost table.
 
-    In Stream's convention nothing is known about transfers, so only nodes and their order count.
+    In the reference's counting nothing is known about transfers, so only nodes and their order
+    count.
     """
 
     def __init__(
@@ -301,7 +302,7 @@ class Requirements:
         self.routes = self.givens.routes
         self.places: Final = [self.routes.place(core) for core in problem.costs.cores]
         self.offchip: Final = self.routes.place(self.routes.offchip)
-        self.sends: Final = problem.convention is Convention.EXACT
+        self.sends: Final = problem.counting is Counting.EXACT
         self.delay = cache(self._delay)
         self.onloading = cache(self._onloading)
         self.offloading = cache(self._offloading)

@@ -11,6 +11,7 @@ import numpy as np
 
 from nestmap.model import (
     AffineIndex,
+    Counting,
     Dataflow,
     InputOperand,
     LayerNode,
@@ -26,7 +27,6 @@ from nestmap.model.multicore.cn_kinds import CnKind, CnKinds
 from nestmap.model.multicore.cn_layer import CnLayer, LayerNest
 from nestmap.model.multicore.cn_workload import PARTIAL_SUMS, WITHIN_GROUP, CnWorkload
 from nestmap.model.multicore.core_constraints import CoreMapping
-from nestmap.model.multicore.split_options import Convention
 from nestmap.model.units import Bits
 from nestmap.model.workload.access import AxisIndex
 from nestmap.model.workload.affine import Term
@@ -196,7 +196,7 @@ def cn_kinds(workload: Workload, nodes: CnWorkload, mapping: CoreMapping) -> CnK
         node = by_name[layer.nest.name]
         assert not isinstance(node, NoCostNode)
         flow = mapping.of(node.name, node.operator).dataflow if node.kind == "layer" else None
-        tiles = _tiles_of(node, layer, fed[start:end], nodes.convention, flow)
+        tiles = _tiles_of(node, layer, fed[start:end], nodes.counting, flow)
         rows, which = _different(list(tiles.columns))
         own: list[int] = []
         for row in rows.tolist():
@@ -247,7 +247,7 @@ class _Tiles:
     sizes: dict[Dimension, Ints]
     margins: Margins
     held: tuple[Ints, ...]
-    convention: Convention
+    counting: Counting
     dataflow: Dataflow | None
 
     @property
@@ -262,7 +262,7 @@ class _Tiles:
         whole = self.whole
         sizes = {d: int(column[row]) for d, column in self.sizes.items()}
         sizes = sizes or {loop.dimension: loop.size for loop in whole.loops}
-        exact = self.convention is Convention.EXACT
+        exact = self.counting is Counting.EXACT
         return CnKind(
             operator=self.operator,
             loops=tuple(Loop(dimension=d, size=n) for d, n in sizes.items()),
@@ -294,9 +294,9 @@ class _Tiles:
     def _axis(self, index: AffineIndex, sizes: Mapping[Dimension, int], row: int) -> AffineIndex:
         """The index on a part of its axis, with all padding before it: its position has no cost.
 
-        In Stream's convention padding is a part of the axis like any other.
+        In the reference's counting padding is a part of the axis like any other.
         """
-        if self.convention is Convention.STREAM:
+        if self.counting is Counting.REFERENCE:
             return copy_with(index, {"size": None, "padding": (0, 0)})
         padding = int(self.margins[index][row])
         reach = 1 + sum(t.coefficient * (sizes[t.dimension] - 1) for t in index.terms)
@@ -307,21 +307,21 @@ def _tiles_of(
     node: LayerNode | VectorNode,
     layer: CnLayer,
     fed: Ints,
-    convention: Convention,
+    counting: Counting,
     dataflow: Dataflow | None,
 ) -> _Tiles:
     whole, tiling = whole_nest(node, layer.nest), layer.tiling
     operands: tuple[InputOperand | OutputOperand, ...] = (whole.output, *whole.inputs)
     sums = [index for x in operands for index in x.indices if index.terms[1:]]
-    exact = convention is Convention.EXACT
+    exact = counting is Counting.EXACT
     return _Tiles(
         operator=node.operator,
         whole=whole,
         layer=layer,
         sizes={d: tiling.ends(d) - tiling.starts(d) for d in tiling.sizes},
         margins={index: _margins(index, layer) for index in sums} if exact else {},
-        held=tuple(_held(layer, fed, convention)),
-        convention=convention,
+        held=tuple(_held(layer, fed, counting)),
+        counting=counting,
         dataflow=dataflow,
     )
 
@@ -338,15 +338,15 @@ def _margins(index: AffineIndex, layer: CnLayer) -> Ints:
     return np.maximum(0, -first) + np.maximum(0, last + 1 - length)
 
 
-def _held(layer: CnLayer, fed: Ints, convention: Convention) -> Iterator[Ints]:
+def _held(layer: CnLayer, fed: Ints, counting: Counting) -> Iterator[Ints]:
     """Bits of each operand that a core holds while a node runs, output first.
 
     Partial sums from another node are held in addition to the output.
     """
-    yield layer.bits_of(layer.nest.output, convention) + fed[:, 0]
+    yield layer.bits_of(layer.nest.output, counting) + fed[:, 0]
     for place, read in enumerate(layer.nest.inputs, 1):
-        own, made = layer.bits_of(read, convention), fed[:, place]
-        if convention is Convention.STREAM:
+        own, made = layer.bits_of(read, counting), fed[:, place]
+        if counting is Counting.REFERENCE:
             yield np.where(made > 0, made, own)
         else:
             yield np.maximum(own, made)

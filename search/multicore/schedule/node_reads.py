@@ -11,11 +11,11 @@ from typing import final
 
 import numpy as np
 
+from nestmap.model import Counting
 from nestmap.model.arrays import Ints
 from nestmap.model.multicore.cn_layer import CnLayer, TensorUse
 from nestmap.model.multicore.cn_workload import WITHIN_GROUP, CnWorkload
 from nestmap.model.multicore.schedule import ScheduledTensors
-from nestmap.model.multicore.split_options import Convention
 
 OUTPUT_SLOT = 0
 """The slot of a node's output and of the partial sums it accumulates; input ``i`` has ``1 + i``."""
@@ -37,7 +37,7 @@ def node_reads(nodes: CnWorkload) -> NodeReads:
 
     Outputs come first, one tensor for each node. An input that no node of the workload writes is a
     constant in off-chip memory, with one tensor for each distinct part that nodes read. In Stream's
-    convention the needs of a node are sorted by size, otherwise by input.
+    counting the needs of a node are sorted by size, otherwise by input.
     """
     constants = constant_reads(nodes)
     edges = nodes.edges
@@ -47,7 +47,7 @@ def node_reads(nodes: CnWorkload) -> NodeReads:
     tensor = np.concatenate((len(nodes) + constants.part, edges.producer[data]))
     slot = np.concatenate((1 + constants.place, np.maximum(edges.read[data] + 1, OUTPUT_SLOT)))
     bits = np.concatenate((written, constants.bits))
-    by_size = bits[tensor] if nodes.convention is Convention.STREAM else np.zeros_like(tensor)
+    by_size = bits[tensor] if nodes.counting is Counting.REFERENCE else np.zeros_like(tensor)
     order = np.lexsort((np.where(tensor < len(nodes), tensor, -1), by_size, node))
     count = len(nodes)
     tensors = ScheduledTensors(
@@ -59,7 +59,7 @@ def node_reads(nodes: CnWorkload) -> NodeReads:
 
 
 def _bits(layer: CnLayer, use: TensorUse, nodes: CnWorkload) -> Ints:
-    return layer.bits_of(use, nodes.convention)
+    return layer.bits_of(use, nodes.counting)
 
 
 @final
@@ -96,7 +96,7 @@ def _constants(nodes: CnWorkload) -> Iterator[tuple[Ints, ...]]:
         for place, use in enumerate(layer.nest.inputs):
             if (row, place) in fed:
                 continue
-            first, part = _parts(layer, use, nodes.convention)
+            first, part = _parts(layer, use, nodes.counting)
             yield (
                 begin + np.arange(count),
                 found + part,
@@ -117,9 +117,9 @@ def _written_inputs(nodes: CnWorkload) -> set[tuple[int, int]]:
     return {(int(row), int(place)) for row, place in pairs.T}
 
 
-def _parts(layer: CnLayer, use: TensorUse, convention: Convention) -> tuple[Ints, Ints]:
+def _parts(layer: CnLayer, use: TensorUse, counting: Counting) -> tuple[Ints, Ints]:
     """The first reader of each distinct part of an operand, and the part that each node reads."""
-    ranges = [column for axis in use.axes for column in layer.range_of(axis, convention)]
-    ranges += [layer.bits_of(use, convention)]
+    ranges = [column for axis in use.axes for column in layer.range_of(axis, counting)]
+    ranges += [layer.bits_of(use, counting)]
     _, first, part = np.unique(np.stack(ranges), axis=1, return_index=True, return_inverse=True)
     return first, part.reshape(-1)

@@ -9,6 +9,7 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import NDArray
 
+from nestmap.model import Counting
 from nestmap.model.arrays import Ints
 from nestmap.model.dims import OUTPUT, MemoryOperand
 from nestmap.model.errors import InfeasibleError, InputError
@@ -20,7 +21,6 @@ from nestmap.model.multicore.cn_workload import WITHIN_GROUP
 from nestmap.model.multicore.interconnect import Interconnect
 from nestmap.model.multicore.population import Fitness
 from nestmap.model.multicore.schedule import CandidateRule, ScheduleProblem
-from nestmap.model.multicore.split_options import Convention
 from nestmap.model.multicore.top_memories import NO_MEMORY, TopMemories, memory_operands
 from nestmap.search.multicore.schedule import table_layout as t
 from nestmap.search.multicore.schedule.list_scheduler import schedule_nodes
@@ -43,7 +43,7 @@ def ranks(problem: ScheduleProblem) -> Ints:
     nodes = problem.nodes
     places = np.arange(len(nodes))
     if problem.options.rule is CandidateRule.MEMORY:
-        if problem.convention is Convention.STREAM:
+        if problem.counting is Counting.REFERENCE:
             return len(nodes) - 1 - places
         layers = np.searchsorted(nodes.first_nodes, places, side="right") - 1
         groups = np.concatenate([layer.groups for layer in nodes.layers])
@@ -83,11 +83,11 @@ RULES: Final = {
 
 
 def mode_of(problem: ScheduleProblem) -> Mode:
-    """The scheduling mode of a problem: candidate rule, convention, off-chip core."""
+    """The scheduling mode of a problem: candidate rule, counting, off-chip core."""
     cores = _core_numbers(problem)
     return Mode(
         rule=RULES[problem.options.rule],
-        reference=problem.convention is Convention.STREAM,
+        reference=problem.counting is Counting.REFERENCE,
         offchip=cores.index(problem.accelerator.offchip),
     )
 
@@ -170,11 +170,11 @@ def _nodes(problem: ScheduleProblem, needs: NodeReads, followers: Ints) -> Ints:
 def _results(problem: ScheduleProblem) -> Ints:
     """Whether each node's output is a network output: no node reads it.
 
-    In Stream's convention, the outputs of a layer are network outputs if one of its nodes has no
-    successor, not even one for order only.
+    In the reference's counting, the outputs of a layer are network outputs if one of its nodes has
+    no successor, not even one for order only.
     """
     nodes, edges = problem.nodes, problem.nodes.edges
-    if problem.convention is Convention.EXACT:
+    if problem.counting is Counting.EXACT:
         written = edges.producer[edges.read != WITHIN_GROUP]
         return np.array(np.bincount(written, minlength=len(nodes)) == 0, dtype=np.int64)
     last = np.bincount(edges.producer, minlength=len(nodes)) == 0

@@ -12,7 +12,7 @@ from nestmap.search.multicore.schedule.packed_tables import Job, Shape, pack_tab
 class Mode(NamedTuple):
     """How to schedule.
 
-    The candidate rule, whether to follow Stream's convention, the off-chip core.
+    The candidate rule, whether to count as the reference, the off-chip core.
     """
 
     rule: int

@@ -13,10 +13,10 @@ from typing import final
 
 import numpy as np
 
+from nestmap.model import Counting
 from nestmap.model.arrays import Ints
 from nestmap.model.dims import Dimension
 from nestmap.model.multicore.cn_layer import TensorAxis
-from nestmap.model.multicore.split_options import Convention
 from nestmap.model.multicore.tiling import Tiling
 from nestmap.search.multicore.split.node_nests import Sizes
 from nestmap.search.multicore.split.regions import Region
@@ -45,13 +45,13 @@ class Factor:
 
 
 def read_factors(
-    axes: Sequence[TensorAxis], tiling: Tiling, convention: Convention
+    axes: Sequence[TensorAxis], tiling: Tiling, counting: Counting
 ) -> tuple[Factor, ...]:
     """The reads of a layer's nodes from a tensor: one factor for each axis."""
-    return tuple(_read(place, axis, tiling, convention) for place, axis in enumerate(axes))
+    return tuple(_read(place, axis, tiling, counting) for place, axis in enumerate(axes))
 
 
-def _read(place: int, axis: TensorAxis, tiling: Tiling, convention: Convention) -> Factor:
+def _read(place: int, axis: TensorAxis, tiling: Tiling, counting: Counting) -> Factor:
     if not axis.terms:
         return Factor((place,), (), (), (((np.arange(axis.size),),),))
     dimensions = tuple(d for d in axis.dimensions if tiling.tiles[d] > 1)
@@ -60,7 +60,7 @@ def _read(place: int, axis: TensorAxis, tiling: Tiling, convention: Convention) 
         _indices(axis, tiling, dict(zip(dimensions, at, strict=True)))
         for at in product(*map(range, tiles))
     )
-    if convention is Convention.STREAM:
+    if counting is Counting.REFERENCE:
         found = (_filled(indices) for indices in found)
     return Factor((place,), dimensions, tiles, tuple(((indices,),) for indices in found))
 

@@ -10,7 +10,15 @@ from typing import Final, final
 
 import numpy as np
 
-from nestmap.model import InputError, LayerNode, Loop, MultiCoreAccelerator, VectorNode, Workload
+from nestmap.model import (
+    Counting,
+    InputError,
+    LayerNode,
+    Loop,
+    MultiCoreAccelerator,
+    VectorNode,
+    Workload,
+)
 from nestmap.model.arrays import Ints
 from nestmap.model.multicore.cn_layer import (
     CnLayer,
@@ -20,13 +28,7 @@ from nestmap.model.multicore.cn_layer import (
     dimensions_of,
 )
 from nestmap.model.multicore.cn_workload import PARTIAL_SUMS, WITHIN_GROUP, CnEdges, CnWorkload
-from nestmap.model.multicore.split_options import (
-    Convention,
-    HintLoop,
-    Hints,
-    SplitMode,
-    SplitOptions,
-)
+from nestmap.model.multicore.split_options import HintLoop, Hints, SplitMode, SplitOptions
 from nestmap.model.multicore.tiling import Tiling
 from nestmap.search.multicore.split.access_factors import Factor, read_factors
 from nestmap.search.multicore.split.node_nests import Sizes, layer_nest, vector_nest
@@ -52,7 +54,7 @@ def split_layer(nest: LayerNest, options: SplitOptions, capacity: int | None) ->
     loops = _outer(nest, _hints(nest.number, options), options)
     if options.mode is SplitMode.OUTER_AND_WEIGHTS:
         loops += _weight_loops(nest, loops, options, capacity)
-    counts = _tiles(loops) if options.convention is Convention.STREAM else {}
+    counts = _tiles(loops) if options.counting is Counting.REFERENCE else {}
     whole = tuple(_padded(loop, counts.get(loop.dimension, 1)) for loop in nest.loops)
     cut = Tiling(whole, tuple(loops))
     return CnLayer(nest=nest, loops=whole, outer=tuple(_exact(x, loops, cut) for x in loops))
@@ -84,7 +86,7 @@ def _tiles(loops: Sequence[Loop]) -> Sizes:
 def _outer(nest: LayerNest, hints: Hints, options: SplitOptions) -> list[Loop]:
     known = [hint for hint in hints if hint.dimension in nest.sizes]
     if options.mode is SplitMode.INNER:
-        return _around(nest, known, options.convention)
+        return _around(nest, known, options.counting)
     loops = (
         Loop(dimension=hint.dimension, size=_limited(hint, nest.sizes[hint.dimension]))
         for hint in known
@@ -96,14 +98,14 @@ def _limited(hint: HintLoop, size: int) -> int:
     return size if hint.tiles is None else min(hint.tiles, size)
 
 
-def _around(nest: LayerNest, inner: Sequence[HintLoop], convention: Convention) -> list[Loop]:
+def _around(nest: LayerNest, inner: Sequence[HintLoop], counting: Counting) -> list[Loop]:
     """The loops around the given inner ones, in the order of the layer's loops."""
     within = dict.fromkeys(nest.sizes, 1)
     for hint in inner:
         size = nest.sizes[hint.dimension]
         wanted = within[hint.dimension] * _limited(hint, size)
         within[hint.dimension] = min(wanted, size)
-    if convention is Convention.STREAM:
+    if counting is Counting.REFERENCE:
         within = {d: _divisor_near(n, nest.sizes[d]) for d, n in within.items()}
     counts = {d: ceil(size / within[d]) for d, size in nest.sizes.items()}
     return [Loop(dimension=d, size=n) for d, n in counts.items() if n > 1]
@@ -132,7 +134,7 @@ def _weight_loops(
             "constants of the allowed cores",
         )
     count = ceil(size / min(size, int(room * size / bits)))
-    if options.convention is Convention.STREAM:
+    if options.counting is Counting.REFERENCE:
         count = next(n for n in range(count, size + 1) if size % n == 0)
     cut = _tiles(loops).get("K", 1)
     return [Loop(dimension="K", size=count)] if count > cut else []
@@ -311,23 +313,23 @@ def split_workload(
     if accelerator is not None:
         nests = with_stored_bits(workload, nests, accelerator)
     layers = {name: split_layer(nest, options, capacity(nest)) for name, nest in nests.items()}
-    edges = _all_edges(layers, Producers(workload, nests), options.convention)
-    return CnWorkload(workload.name, tuple(layers.values()), edges, options.convention)
+    edges = _all_edges(layers, Producers(workload, nests), options.counting)
+    return CnWorkload(workload.name, tuple(layers.values()), edges, options.counting)
 
 
-def _all_edges(layers: Mapping[str, CnLayer], feeds: Producers, convention: Convention) -> CnEdges:
+def _all_edges(layers: Mapping[str, CnLayer], feeds: Producers, counting: Counting) -> CnEdges:
     """The edges within the groups of each layer, and those between layers."""
     counts = [layer.tiling.count for layer in layers.values()]
     first = dict(zip(layers, np.cumsum([0, *counts]).tolist(), strict=False))
     written = {name: Written(layer) for name, layer in layers.items()}
     columns = [_moved(_chains(layer), first[name], first[name]) for name, layer in layers.items()]
-    if convention is Convention.EXACT:
+    if counting is Counting.EXACT:
         columns += [
             _moved(_sums(layer), first[name], first[name]) for name, layer in layers.items()
         ]
     for name, layer in layers.items():
         for feed in feeds.of(layer.nest):
-            fed = _fed(written[feed.writer], layer, feed, convention)
+            fed = _fed(written[feed.writer], layer, feed, counting)
             columns.append(_moved(fed, first[feed.writer], first[name]))
     return _sorted(columns)
 
@@ -362,21 +364,21 @@ def _sums(layer: CnLayer) -> Columns:
     order = np.argsort(part, kind="stable")
     same = np.diff(part[order]) == 0
     before, after = order[:-1][same], order[1:][same]
-    bits = layer.bits_of(layer.nest.output, Convention.EXACT)[before]
+    bits = layer.bits_of(layer.nest.output, Counting.EXACT)[before]
     return before, after, np.full(len(before), PARTIAL_SUMS, dtype=np.int64), bits
 
 
-def _fed(written: Written, reader: CnLayer, feed: Producer, convention: Convention) -> Columns:
+def _fed(written: Written, reader: CnLayer, feed: Producer, counting: Counting) -> Columns:
     """The edges from the nodes that write a tensor to those that read it as this input."""
     axes = feed.read.axes
-    factors = read_factors(axes, reader.tiling, convention)
+    factors = read_factors(axes, reader.tiling, counting)
     factors, sizes = trace_back(factors, tuple(axis.size for axis in axes), feed.steps)
     writer = written.layer
     within = steps_between(sizes, tuple(axis.size for axis in writer.nest.output.axes))
     factors, _ = trace_back(factors, sizes, within)
     producers, consumers = edges(reader.tiling, factors, written)
-    bits = writer.bits_of(writer.nest.output, convention)[producers]
-    if convention is Convention.STREAM and not COUNTED_TWICE.isdisjoint(feed.through):
+    bits = writer.bits_of(writer.nest.output, counting)[producers]
+    if counting is Counting.REFERENCE and not COUNTED_TWICE.isdisjoint(feed.through):
         bits = 2 * bits
     place = reader.nest.inputs.index(feed.read)
     return producers, consumers, np.full(len(producers), place, dtype=np.int64), bits

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from nestmap.model import (
     CoreAllocation,
     CoreMapping,
+    Counting,
     InputError,
     VectorNode,
     Workload,
@@ -21,7 +22,7 @@ from nestmap.model import (
 from nestmap.model.base import copy_with
 from nestmap.model.multicore.core_constraints import NodeKind
 from nestmap.model.multicore.placed_tilings import resolve_names
-from nestmap.model.multicore.split_options import Convention, HintLoop, SplitMode, SplitOptions
+from nestmap.model.multicore.split_options import HintLoop, SplitMode, SplitOptions
 from nestmap.model.workload.builders import gemm
 from tests.model.multicore.cores import core, star
 
@@ -171,9 +172,9 @@ def test_tilings_become_hints_by_layer() -> None:
     )
     expected = SplitOptions(mode=SplitMode.PER_LAYER, hints=((D,), (K2, D), (D,)), cutoffs=(2, 3))
     assert split_from_hints(mapping, NETWORK) == expected
-    found = split_from_hints(mapping, NETWORK, Convention.STREAM)
+    found = split_from_hints(mapping, NETWORK, Counting.REFERENCE)
     assert found is not None
-    assert found.convention is Convention.STREAM
+    assert found.counting is Counting.REFERENCE
 
 
 def test_entries_without_a_tiling_have_that_of_the_default() -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from onnx import TensorProto, helper
 
-from nestmap.model import InputError
-from nestmap.model.multicore.split_options import Convention, HintLoop, SplitMode
+from nestmap.model import Counting, InputError
+from nestmap.model.multicore.split_options import HintLoop, SplitMode
 from nestmap.pipeline.cli.options.multicore import SplitArguments
 from nestmap.pipeline.cli.split_arguments import parse_hints, parse_split
 from tests.pipeline.cli.inputs import LAYER, Inputs, run
@@ -124,7 +124,7 @@ def test_json_has_nodes_and_edges(command: tuple[str, ...]) -> None:
     ended = run(*command, "--hint-loops", "OY=2", "--json", "out.json")
     assert ended.err == "Written to out.json.\n"
     data: dict[str, Any] = json.loads(Path("out.json").read_text())
-    assert (data["nodes"], data["convention"], data["too_large"]) == (4, "exact", [])
+    assert (data["nodes"], data["counting"], data["too_large"]) == (4, "exact", [])
     second = data["layers"][1]
     assert second["node"]["ranges"]["OY"] == [[0, 4], [4, 8]]
     assert second["node"]["bits"]["O"] == [4096, 4096]
@@ -236,12 +236,12 @@ def test_there_are_four_modes(command: tuple[str, ...], mode: int) -> None:
 def test_options_become_a_split() -> None:
     made = parse_split(
         SplitArguments(mode=3, hint_loops=("OY=all / OX=2, K=4",), layer_cutoffs="7"),
-        Convention.STREAM,
+        Counting.REFERENCE,
     )
-    assert (made.mode, made.cutoffs, made.convention) == (
+    assert (made.mode, made.cutoffs, made.counting) == (
         SplitMode.PER_LAYER,
         (7,),
-        Convention.STREAM,
+        Counting.REFERENCE,
     )
     assert made.hints == (
         (HintLoop(dimension="OY"),),

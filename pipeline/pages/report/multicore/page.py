@@ -264,7 +264,7 @@ def _busiest(run: ReportedStream) -> Iterator[str]:
 def _notes(run: ReportedStream) -> Iterator[str]:
     problem = run.schedule.problem
     yield (
-        f"Ranges and bits by the {problem.convention.value} convention; candidate rule: "
+        f"Ranges and bits by the {problem.counting.value} counting; candidate rule: "
         f"{problem.options.rule.value}."
     )
     if problem.options.prefetch:

@@ -28,7 +28,7 @@ FORM: Final[Mapping[str, Mapping[str, type | tuple[type, ...]]]] = {
         "workload_hash": str,
         "accelerator": str,
         "accelerator_hash": str,
-        "convention": str,
+        "counting": str,
         "rule": str,
         "prefetch": list,
     },

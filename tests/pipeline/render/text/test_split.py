@@ -8,11 +8,11 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from nestmap.model import Accelerator, Layer, Workload, layer_from_equation
+from nestmap.model import Accelerator, Counting, Layer, Workload, layer_from_equation
 from nestmap.model.multicore.accelerator import Bus, ComputeCore, MultiCoreAccelerator, StorageCore
 from nestmap.model.multicore.cn_workload import CnWorkload
 from nestmap.model.multicore.problem import StreamProblem
-from nestmap.model.multicore.split_options import Convention, HintLoop, SplitOptions
+from nestmap.model.multicore.split_options import HintLoop, SplitOptions
 from nestmap.pipeline.analysis.schedule.split_summary import (
     Allowed,
     Span,
@@ -49,9 +49,9 @@ def conv(name: str, channels: tuple[int, int], source: str | None = None) -> Lay
 TWO = Workload.of(conv("first", (8, 3)), conv("second", (16, 8), "first"), name="two")
 
 
-def split(convention: Convention = Convention.EXACT, **tiles: int) -> CnWorkload:
+def split(counting: Counting = Counting.EXACT, **tiles: int) -> CnWorkload:
     hints = tuple(HintLoop(dimension=d, tiles=n) for d, n in tiles.items())
-    options = SplitOptions(hints=(hints,), convention=convention)
+    options = SplitOptions(hints=(hints,), counting=counting)
     return split_workload(TWO, options, lambda node: True, lambda nest: None)
 
 
@@ -86,7 +86,7 @@ def test_rows_sum_up_to_the_edges() -> None:
 def test_cut_layers_in_words() -> None:
     first = split(OY=3, K=2).layers[0]
     assert tiles_text(first) == "OY 3 of 3, last 2; K 2 of 4"
-    padded = split(Convention.STREAM, OY=3).layers[0]
+    padded = split(Counting.REFERENCE, OY=3).layers[0]
     assert tiles_text(padded) == "OY 3 of 3, padded from 8"
     assert tiles_text(split().layers[0]) == "whole"
 

@@ -7,12 +7,12 @@ from typing import Final
 
 import pytest
 
-from nestmap.model import InputError, LayerNode, Workload, layer_from_equation
+from nestmap.model import Counting, InputError, LayerNode, Workload, layer_from_equation
 from nestmap.model.base import copy_with
 from nestmap.model.multicore.accelerator import ComputeCore, MultiCoreAccelerator
 from nestmap.model.multicore.core_constraints import CoreAllocation, CoreMapping
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem, StreamSources
-from nestmap.model.multicore.split_options import Convention, HintLoop, SplitMode, SplitOptions
+from nestmap.model.multicore.split_options import HintLoop, SplitMode, SplitOptions
 from nestmap.pipeline.frontend.bundled import resolve_multicore
 from nestmap.pipeline.frontend.read.multicore import read_multicore
 from nestmap.pipeline.stages import (
@@ -26,7 +26,7 @@ from nestmap.pipeline.stages.multicore.layer_splitting import Fitting
 from tests.golden.test_stream_nodes import COMPUTED, RECORDED, recorded, same_node
 
 RESNET: Final = RECORDED / "resnet18.onnx"
-ROWS: Final = split_options(1, [("OY", "all")], convention=Convention.STREAM)
+ROWS: Final = split_options(1, [("OY", "all")], counting=Counting.REFERENCE)
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def running(problem: StreamProblem, operators: frozenset[str]) -> StreamProblem:
 def test_resnet18_is_split_as_stream_does(
     resnet: StreamProblem, name: str, options: SplitOptions | None
 ) -> None:
-    layers = SplitOptions(convention=Convention.STREAM)
+    layers = SplitOptions(counting=Counting.REFERENCE)
     stage = GenerateCNWorkloadHybridStage(options=options or layers)
     found = stage(running(resnet, frozenset(COMPUTED))).nodes
     expected = recorded(name)
@@ -288,7 +288,7 @@ def test_the_words_of_stream() -> None:
     assert split_options(1, [("oy", "all"), ("K", 4)]) == SplitOptions(
         hints=((HintLoop(dimension="OY"), HintLoop(dimension="K", tiles=4)),)
     )
-    given = split_options(3, [[("OY", "all")], []], [5], convention=Convention.STREAM)
+    given = split_options(3, [[("OY", "all")], []], [5], counting=Counting.REFERENCE)
     assert (given.mode, given.cutoffs, len(given.hints)) == (SplitMode.PER_LAYER, (5,), 2)
     assert split_options(4, [], split_W_percentage=0.5).weight_share == 0.5
 

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nestmap.model import Loop, MultiCoreAccelerator, StorageCore
+from nestmap.model import Counting, Loop, MultiCoreAccelerator, StorageCore
 from nestmap.model.multicore.allocation import AllocationSpace, NodeGroup
 from nestmap.model.multicore.cn_costs import CnCosts
 from nestmap.model.multicore.cn_layer import CnLayer, LayerNest, TensorAxis, TensorUse
 from nestmap.model.multicore.cn_workload import CnEdges, CnWorkload
 from nestmap.model.multicore.schedule import ScheduleOptions, ScheduleProblem
-from nestmap.model.multicore.split_options import Convention
 from nestmap.model.workload.affine import Term
 from tests.search.multicore.schedule.machines import Costs, compute, memory, wired_bus
 
@@ -42,7 +41,7 @@ def _network(layers: int, edges: Sequence[tuple[int, int]], size: int) -> CnWork
     nothing = np.zeros(len(ends), dtype=np.int64)
     columns = CnEdges(ends[:, 0], ends[:, 1], nothing, nothing + 8 * size)
     made = tuple(_layer(number, size) for number in range(layers))
-    return CnWorkload("by hand", made, columns, Convention.EXACT)
+    return CnWorkload("by hand", made, columns, Counting.EXACT)
 
 
 def machine(cores: int, bandwidth: int, room: int = 10**9) -> MultiCoreAccelerator:

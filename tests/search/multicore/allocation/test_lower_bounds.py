@@ -7,7 +7,7 @@ from itertools import combinations, permutations
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from nestmap.model.multicore.split_options import Convention
+from nestmap.model import Counting
 from nestmap.search.multicore.allocation.lower_bounds import (
     Bounds,
     Job,
@@ -103,8 +103,8 @@ def test_wires_bound_where_runtimes_are_short() -> None:
     assert fitness.latency >= 9 * 8
 
 
-def test_by_the_convention_of_stream_only_nodes_count() -> None:
+def test_by_the_counting_of_stream_only_nodes_count() -> None:
     chain = problem([[10, 10], [20, 20]], [(0, 1)])
-    nodes = type(chain.nodes)("s", chain.nodes.layers, chain.nodes.edges, Convention.STREAM)
+    nodes = type(chain.nodes)("s", chain.nodes.layers, chain.nodes.edges, Counting.REFERENCE)
     stream = type(chain)(chain.accelerator, nodes, chain.space, chain.costs, chain.options)
     assert latency_bound(stream, (0, 1)) == 30

@@ -7,11 +7,11 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nestmap.model import LayerNode, Workload
+from nestmap.model import Counting, LayerNode, Workload
 from nestmap.model.multicore.cn_kinds import CnKind
 from nestmap.model.multicore.cn_workload import PARTIAL_SUMS, CnWorkload, ComputationNode
 from nestmap.model.multicore.core_constraints import CoreMapping
-from nestmap.model.multicore.split_options import Convention, HintLoop, SplitOptions
+from nestmap.model.multicore.split_options import HintLoop, SplitOptions
 from nestmap.model.workload.affine import AffineIndex
 from nestmap.model.workload.builders import conv2d, network
 from nestmap.search.multicore.core_costs.cn_kinds import cn_kinds
@@ -35,7 +35,7 @@ def all_held(nodes: CnWorkload) -> list[tuple[int, ...]]:
     found: list[tuple[int, ...]] = []
     for place, node in enumerate(nodes.nodes()):
         pairs = [(fed[place, i], read.bits) for i, read in enumerate(node.inputs)]
-        stream = nodes.convention is Convention.STREAM
+        stream = nodes.counting is Counting.REFERENCE
         inputs = ((made or own) if stream else max(made, own) for made, own in pairs)
         found.append((node.output.bits + fed[place, PARTIAL_SUMS], *inputs))
     return found
@@ -65,7 +65,7 @@ def options(draw: st.DrawFn) -> SplitOptions:
     dimensions = ("OY", "OX", "K", "C", "G", "D", "D0", "D1", "D2", "D3")
     chosen = draw(st.lists(st.sampled_from(dimensions), min_size=2, max_size=5, unique=True))
     hints = tuple(HintLoop(dimension=d, tiles=draw(st.sampled_from([None, 2, 3]))) for d in chosen)
-    return SplitOptions(hints=(hints,), convention=draw(st.sampled_from(Convention)))
+    return SplitOptions(hints=(hints,), counting=draw(st.sampled_from(Counting)))
 
 
 @given(networks(), options())
@@ -90,18 +90,18 @@ def test_kinds_are_what_their_nodes_have_in_common(
             assert kind_of.setdefault(known, number) == number
 
 
-def rows(convention: Convention) -> tuple[CnWorkload, tuple[CnKind, ...], list[int]]:
+def rows(counting: Counting) -> tuple[CnWorkload, tuple[CnKind, ...], list[int]]:
     """Two equal convolutions by rows, with one element of padding on each side."""
     first = conv2d("first", (1, 8, 6, 6), (8, 8, 3, 3), padding=1)
     second = conv2d("second", (1, 8, 6, 6), (8, 8, 3, 3), padding=1, source=first)
     workload = network("two", first, second)
-    nodes = split(workload, SplitOptions(hints=ROWS.hints, convention=convention))
+    nodes = split(workload, SplitOptions(hints=ROWS.hints, counting=counting))
     kinds = cn_kinds(workload, nodes, CoreMapping())
     return nodes, kinds.kinds, kinds.kind.tolist()
 
 
 def test_equal_layers_share_kinds_and_rows_at_the_edges_have_their_own() -> None:
-    nodes, kinds, kind = rows(Convention.EXACT)
+    nodes, kinds, kind = rows(Counting.EXACT)
     assert len(nodes) == 12
     assert kind == [0, 1, 1, 1, 1, 0] * 2
     for place in range(len(nodes)):
@@ -111,8 +111,8 @@ def test_equal_layers_share_kinds_and_rows_at_the_edges_have_their_own() -> None
         assert elements_of(made, image) * image.precision == tensor.bits
 
 
-def test_by_streams_convention_padding_counts_so_that_all_rows_touch_as_much() -> None:
-    _, kinds, kind = rows(Convention.STREAM)
+def test_by_streams_counting_padding_counts_so_that_all_rows_touch_as_much() -> None:
+    _, kinds, kind = rows(Counting.REFERENCE)
     touched = {elements_of(x, next(y for y in x.inputs if y.name == "I")) for x in kinds}
     assert touched == {8 * 8 * 3}
     assert kind[:6] == [0] * 6  # the input of the network, with padding

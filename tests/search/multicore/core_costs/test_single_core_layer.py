@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from nestmap.model import Layer, Loop, Tensor, VectorNode, Workload
+from nestmap.model import Counting, Layer, Loop, Tensor, VectorNode, Workload
 from nestmap.model.multicore.cn_kinds import CnKind
 from nestmap.model.multicore.cn_workload import CnWorkload
 from nestmap.model.multicore.core_constraints import CoreMapping
-from nestmap.model.multicore.split_options import Convention, HintLoop, SplitOptions
+from nestmap.model.multicore.split_options import HintLoop, SplitOptions
 from nestmap.model.workload.access import AxisIndex, InputAccess, VectorNest
 from nestmap.model.workload.affine import AffineIndex, Term
 from nestmap.model.workload.loop_nests import Axis
@@ -52,8 +52,8 @@ def node(
 def kinds(made: VectorNode, *hints: HintLoop, stream: bool = False) -> list[CnKind]:
     """The kind of each part of the node."""
     workload = Workload.of(made)
-    convention = Convention.STREAM if stream else Convention.EXACT
-    options = SplitOptions(hints=(hints,), convention=convention)
+    counting = Counting.REFERENCE if stream else Counting.EXACT
+    options = SplitOptions(hints=(hints,), counting=counting)
     nodes: CnWorkload = split_workload(workload, options, lambda _: True, lambda _: None)
     found = cn_kinds(workload, nodes, CoreMapping())
     return [found.kinds[kind] for kind in found.kind]

@@ -18,8 +18,8 @@ from tests.search.multicore.schedule.wires import streams, wires
 def violations(schedule: Schedule) -> list[str]:
     """What of a schedule cannot be, or is not what its problem demands.
 
-    By Stream's convention nothing is said of memories: it forgets what it needs, frees too early
-    and takes room in the past.
+    In the reference's counting nothing is said of memories: it forgets what it needs, frees too
+    early and takes room in the past.
     """
     replay = Replay(schedule)
     wrong = [*tensors(replay), *places(replay)]

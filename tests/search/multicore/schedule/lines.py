@@ -7,13 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nestmap.model import ComputeCore, Link, Loop, MultiCoreAccelerator, StorageCore
+from nestmap.model import ComputeCore, Counting, Link, Loop, MultiCoreAccelerator, StorageCore
 from nestmap.model.multicore.allocation import AllocationSpace, NodeGroup
 from nestmap.model.multicore.cn_costs import CnCosts
 from nestmap.model.multicore.cn_layer import CnLayer, LayerNest, TensorAxis, TensorUse
 from nestmap.model.multicore.cn_workload import CnEdges, CnWorkload
 from nestmap.model.multicore.schedule import CandidateRule, ScheduleOptions, ScheduleProblem
-from nestmap.model.multicore.split_options import Convention
 from nestmap.model.workload.affine import Term
 from tests.search.multicore.schedule.machines import Costs, compute, link, memory
 
@@ -43,7 +42,7 @@ def line(layers: Sequence[Row], rows: int = 1, image: int = 8) -> CnWorkload:
         for i in range(rows)
     ]
     columns = np.asarray([*chains, *data], dtype=np.int64).reshape(-1, 4).T
-    return CnWorkload("line", tuple(made), CnEdges(*columns), Convention.EXACT)
+    return CnWorkload("line", tuple(made), CnEdges(*columns), Counting.EXACT)
 
 
 def _layer(number: int, rows: int, layer: Row, reads: int) -> CnLayer:

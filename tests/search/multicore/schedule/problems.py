@@ -15,13 +15,13 @@ import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from nestmap.model import ComputeCore, MultiCoreAccelerator
+from nestmap.model import ComputeCore, Counting, MultiCoreAccelerator
 from nestmap.model.multicore.allocation import Allocation, AllocationSpace, NodeGroup
 from nestmap.model.multicore.cn_costs import INFEASIBLE, CnCosts
 from nestmap.model.multicore.cn_workload import PARTIAL_SUMS, WITHIN_GROUP, CnWorkload
 from nestmap.model.multicore.interconnect import Interconnect
 from nestmap.model.multicore.schedule import CandidateRule, ScheduleOptions, ScheduleProblem
-from nestmap.model.multicore.split_options import Convention, HintLoop, SplitOptions
+from nestmap.model.multicore.split_options import HintLoop, SplitOptions
 from nestmap.model.multicore.top_memories import memory_operands
 from nestmap.search.multicore.split.split_workload import split_workload
 from tests.search.multicore.schedule.machines import LAYOUTS, immediate, machines, resized
@@ -76,19 +76,19 @@ class Needs:
 
 
 @st.composite
-def splits(draw: st.DrawFn, convention: Convention) -> SplitOptions:
+def splits(draw: st.DrawFn, counting: Counting) -> SplitOptions:
     """Hints over a few dimensions; most of them cut rows."""
     names = ("OY", "OY", "D0", "D2", "D", "K", "C", "OX", "G", "D1")
     chosen = draw(st.lists(st.sampled_from(names), max_size=4, unique=True))
     tiles = st.sampled_from([None, 2, 3])
     hints = tuple(HintLoop(dimension=d, tiles=draw(tiles)) for d in chosen)
-    return SplitOptions(hints=(hints,), convention=convention)
+    return SplitOptions(hints=(hints,), counting=counting)
 
 
 @st.composite
-def workloads(draw: st.DrawFn, convention: Convention) -> CnWorkload:
+def workloads(draw: st.DrawFn, counting: Counting) -> CnWorkload:
     """Small networks that are split somehow."""
-    how = draw(splits(convention))
+    how = draw(splits(counting))
     made = split_workload(draw(networks()), how, lambda node: True, lambda nest: None)
     _ = assume(0 < len(made) <= MOST_NODES)
     return made
@@ -222,12 +222,12 @@ def options(draw: st.DrawFn) -> ScheduleOptions:
 
 
 @st.composite
-def cases(draw: st.DrawFn, roomy: bool = False, convention: Convention = Convention.EXACT) -> Case:
+def cases(draw: st.DrawFn, roomy: bool = False, counting: Counting = Counting.EXACT) -> Case:
     """A problem that can be scheduled, and an allocation.
 
     ``roomy``: each core has one memory, in which everything fits, and is sent in no time.
     """
-    needs = Needs(draw(workloads(convention)))
+    needs = Needs(draw(workloads(counting)))
     machine = draw(machines(LAYOUTS[:1] if roomy else LAYOUTS))
     sizes = draw(_sizes(needs, machine))
     if roomy:

@@ -15,12 +15,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nestmap.model import ComputeCore
+from nestmap.model import ComputeCore, Counting
 from nestmap.model.multicore.cn_layer import CnLayer, TensorUse
 from nestmap.model.multicore.cn_workload import PARTIAL_SUMS, WITHIN_GROUP
 from nestmap.model.multicore.interconnect import Interconnect
 from nestmap.model.multicore.schedule import Schedule, ScheduleProblem, TransferKind
-from nestmap.model.multicore.split_options import Convention
 from nestmap.model.multicore.top_memories import TopMemories, memory_operands
 
 Part = tuple[int, int, tuple[tuple[int, int], ...]]
@@ -96,11 +95,11 @@ class Cells(NamedTuple):
     bits: list[int]
 
 
-def cells(layer: CnLayer, use: TensorUse, convention: Convention) -> Cells:
-    sides = [layer.range_of(axis, convention) for axis in use.axes]
+def cells(layer: CnLayer, use: TensorUse, counting: Counting) -> Cells:
+    sides = [layer.range_of(axis, counting) for axis in use.axes]
     pairs = [list(zip(ints(a), ints(b), strict=True)) for a, b in sides]
     ranges = [tuple(side[n] for side in pairs) for n in range(layer.tiling.count)]
-    return Cells(ranges, ints(layer.bits_of(use, convention)))
+    return Cells(ranges, ints(layer.bits_of(use, counting)))
 
 
 @dataclass(frozen=True)
@@ -127,7 +126,7 @@ class Demands:
     def outputs(self) -> list[int]:
         """Bits that each node writes."""
         nodes = self.problem.nodes
-        made = (cells(x, x.nest.output, nodes.convention).bits for x in nodes.layers)
+        made = (cells(x, x.nest.output, nodes.counting).bits for x in nodes.layers)
         return [bits for layer in made for bits in layer]
 
     @cached_property
@@ -158,7 +157,7 @@ class Demands:
     def inputs(self) -> list[list[Cells]]:
         nodes = self.problem.nodes
         return [
-            [cells(layer, use, nodes.convention) for use in layer.nest.inputs]
+            [cells(layer, use, nodes.counting) for use in layer.nest.inputs]
             for layer in nodes.layers
         ]
 
@@ -184,7 +183,7 @@ class Demands:
 
         In Stream finished parts of layers with a node that is before no other one.
         """
-        exact = self.problem.convention is Convention.EXACT
+        exact = self.problem.counting is Counting.EXACT
         read = {maker for maker, _, read in self.edges if not exact or read != WITHIN_GROUP}
         unread = set(range(len(self.layer_of))) - read
         if exact:
@@ -247,7 +246,7 @@ class Replay:
 
     @cached_property
     def exact(self) -> bool:
-        return self.schedule.problem.convention is Convention.EXACT
+        return self.schedule.problem.counting is Counting.EXACT
 
     @cached_property
     def start(self) -> list[int]:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from nestmap.model import ComputeCore, InfeasibleError, MultiCoreAccelerator
+from nestmap.model import ComputeCore, Counting, InfeasibleError, MultiCoreAccelerator
 from nestmap.model.base import copy_with
 from nestmap.model.hardware.accelerator import Accelerator
 from nestmap.model.hardware.memory import MemoryLevel
@@ -22,7 +22,6 @@ from nestmap.model.multicore.schedule import (
     ScheduleProblem,
     TransferKind,
 )
-from nestmap.model.multicore.split_options import Convention
 from nestmap.search.multicore.allocation.lower_bounds import latency_bound
 from nestmap.search.multicore.schedule.schedule_one import schedule
 from tests.search.multicore.schedule.checker import violations
@@ -38,7 +37,7 @@ def test_nothing_is_violated(case: Case) -> None:
 
 
 @settings(max_examples=some_of(50))
-@given(cases(convention=Convention.STREAM))
+@given(cases(counting=Counting.REFERENCE))
 def test_stream_violates_nothing_but_memories(case: Case) -> None:
     """Where it finishes: it may find no room where there would be some."""
     try:

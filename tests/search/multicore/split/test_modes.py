@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from nestmap.model import InputError, Workload, layer_from_equation
+from nestmap.model import Counting, InputError, Workload, layer_from_equation
 from nestmap.model.base import copy_with
-from nestmap.model.multicore.split_options import Convention, HintLoop, SplitMode, SplitOptions
+from nestmap.model.multicore.split_options import HintLoop, SplitMode, SplitOptions
 from nestmap.search.multicore.split.split_workload import split_layer, split_workload
 from tests.search.multicore.split.brute import macs
 from tests.search.multicore.split.networks import networks
@@ -21,7 +21,7 @@ from tests.search.multicore.split.test_properties import nests, parts
 
 @given(networks(), options())
 def test_stream_pads_loops_to_the_next_multiple(workload: Workload, how: SplitOptions) -> None:
-    made = split(workload, copy_with(how, {"convention": Convention.STREAM}))
+    made = split(workload, copy_with(how, {"counting": Counting.REFERENCE}))
     for layer, first, end in parts(made):
         cut = {loop.dimension: loop.size for loop in layer.outer}
         for loop, real in zip(layer.loops, layer.nest.loops, strict=True):
@@ -65,17 +65,17 @@ def test_mode_3_splits_each_layer_by_the_list_of_its_number(
     options(),
     st.integers(8, 400),
     st.floats(0.1, 1, allow_subnormal=False),
-    st.sampled_from(Convention),
+    st.sampled_from(Counting),
 )
 def test_mode_4_makes_the_constants_of_each_group_fit(
-    workload: Workload, how: SplitOptions, room: int, share: float, convention: Convention
+    workload: Workload, how: SplitOptions, room: int, share: float, counting: Counting
 ) -> None:
     how = copy_with(
         how,
         {
             "mode": SplitMode.OUTER_AND_WEIGHTS,
             "weight_share": share,
-            "convention": convention,
+            "counting": counting,
         },
     )
     made = None
@@ -85,7 +85,7 @@ def test_mode_4_makes_the_constants_of_each_group_fit(
     assert made is not None
     for layer in made.layers:
         for use in layer.nest.constants:
-            assert layer.bits_of(use, convention).max() <= share * room
+            assert layer.bits_of(use, counting).max() <= share * room
 
 
 def test_mode_4_says_which_layer_cannot_be_split() -> None:

@@ -10,18 +10,18 @@ import networkx as nx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nestmap.model import LayerNode, NoCostNode, Tensor, VectorNode, Workload
+from nestmap.model import Counting, LayerNode, NoCostNode, Tensor, VectorNode, Workload
 from nestmap.model.base import copy_with
 from nestmap.model.multicore.cn_layer import CnLayer, LayerNest, TensorUse, dimensions_of
 from nestmap.model.multicore.cn_workload import PARTIAL_SUMS, WITHIN_GROUP, CnWorkload
-from nestmap.model.multicore.split_options import Convention, SplitOptions
+from nestmap.model.multicore.split_options import SplitOptions
 from nestmap.model.workload.graph import Node
 from nestmap.search.multicore.split.node_nests import layer_nest, vector_nest
 from tests.search.multicore.split.brute import iterations, macs, written
 from tests.search.multicore.split.networks import networks
 from tests.search.multicore.split.test_exactness import options, split
 
-EXACT = Convention.EXACT
+EXACT = Counting.EXACT
 
 
 def nests(workload: Workload) -> list[LayerNest]:
@@ -234,10 +234,10 @@ def by_name(made: CnWorkload, suffix: str) -> tuple[object, object]:
     return nodes, edges
 
 
-@given(st.data(), networks(), options(), st.sampled_from(Convention))
+@given(st.data(), networks(), options(), st.sampled_from(Counting))
 def test_names_and_order_change_nothing(
-    data: st.DataObject, workload: Workload, how: SplitOptions, convention: Convention
+    data: st.DataObject, workload: Workload, how: SplitOptions, counting: Counting
 ) -> None:
-    how = copy_with(how, {"convention": convention})
+    how = copy_with(how, {"counting": counting})
     other = data.draw(reordered(workload))
     assert by_name(split(other, how), "'") == by_name(split(workload, how), "'")
