@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from nestmap.model import (
+    Counting,
     LayerConstraints,
     MappingBatch,
     MappingProblem,
@@ -18,6 +19,7 @@ from nestmap.model import (
 from nestmap.model.base import copy_with
 from nestmap.search import spatial_mappings
 from nestmap.search.spatial.all_mappings import all_spatial_mappings
+from nestmap.search.spatial.lower_bounds import lower_bounds
 from nestmap.search.temporal.exact.effort import Effort
 from nestmap.search.temporal.exact.equal_rows import equal_rows
 from nestmap.search.temporal.exact.incumbents import Incumbents
@@ -28,6 +30,7 @@ from nestmap.search.temporal.salsa import Annealing, salsa
 from nestmap.search.version import VERSION
 from tests.bundled import problems
 from tests.digest import Figures, digest
+from tests.search.temporal.exact.problems import Kind, seeded_problem
 from tests.search.temporal.orderings import with_ordering
 
 DIGESTS: Final[dict[int, tuple[str, ...]]] = {
@@ -74,11 +77,13 @@ DIGESTS: Final[dict[int, tuple[str, ...]]] = {
         "0929b0661850783b",
         "5fed87673ad54ebd",
         "f1ab1e1e9c5b54ab",
+        "b5ee0b9290170e9f",
     ),
 }
 """What LOMA, SALSA, the spatial generator and, since 4, the exact search of each version find in
 the sample; since 2 with the bounds they report, since 5 with the labels of the exact search. Since
-6 with the spatial mappings that are the same problem, since 7 with those that the walk finds."""
+6 with the spatial mappings that are the same problem, since 7 with those that the walk finds, since
+10 with bounds where tiles are clipped."""
 
 MEANT: Final = f"""
 A search looks at other mappings than it did under version {VERSION}, or in another order, or gives
@@ -159,6 +164,13 @@ def walk_figures() -> Iterator[Figures]:
             yield [walk.unproven, walk.labels]
 
 
+def bound_figures() -> Iterator[Figures]:
+    """The bounds of two layers whose tiles are clipped, on machines with slow ports."""
+    for kind, seed in ((Kind.LEAKING, 29), (Kind.FREE_SUMS, 696)):
+        found = lower_bounds(seeded_problem(kind, seed, 400_000, Counting.EXACT).spatial)
+        yield [found.energy, found.latency]
+
+
 def _narrow(level: MemoryLevel) -> tuple[MemoryPort, ...]:
     ports = level.instance.ports
     return tuple(copy_with(x, {"width_max": max(x.width_min, x.width_max // 16)}) for x in ports)
@@ -166,7 +178,7 @@ def _narrow(level: MemoryLevel) -> tuple[MemoryPort, ...]:
 
 def test_the_version_goes_up_when_a_search_finds_something_else() -> None:
     figures = loma_figures, salsa_figures, spatial_figures, exact_figures
-    walks = candidate_figures, walk_figures
+    walks = candidate_figures, walk_figures, bound_figures
     found = tuple(digest(find()) for find in (*figures, *walks))
     assert found == DIGESTS.get(VERSION), MEANT
 
