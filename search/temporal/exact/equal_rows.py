@@ -125,7 +125,7 @@ def _representatives(problem: FlatProblem, other: FlatProblem, rows: _Rows) -> I
     slots = np.full(2 * count + 1, -1, np.int64)
     digests, drains = np.zeros(count, np.int64), np.zeros(count)
     same, soonest = np.empty(count, np.int64), np.arange(count)
-    keys = np.empty((3, _key_size(problem)))
+    keys = np.empty((3, _key_size(problem, int(np.max(np.diff(rows.first))))))
     for row in range(count):
         drains[row] = _put_key(problem, other, rows, row, keys[0], keys[2])
         digests[row] = _digest(keys[0])
@@ -163,12 +163,12 @@ def _leave_as_the_last(problem: FlatProblem, table: UnrollingTable, exchange: In
 
 
 @kernel
-def _key_size(problem: FlatProblem) -> int:
-    """The numbers of a key; see :func:`_write_key`."""
-    size = 2 + problem.dimensions + VIEWS * (problem.levels[OUT] + 1)
+def _key_size(problem: FlatProblem, unrollings: int) -> int:
+    """The most numbers of a key with so many unrollings; see :func:`_write_key`."""
+    size = 3 + problem.dimensions + VIEWS * (problem.levels[OUT] + 1)
     for x in range(problem.operands):
         size += (problem.levels[x] + 1) * VIEWS * (2 + problem.dimensions)
-        size += 1 + len(problem.unrolled_dimension[x])
+        size += 2 + unrollings
     return int(size)
 
 
@@ -249,27 +249,28 @@ def _write_key(
 
     The factors of each operand, level and dimension; the order of the array only if it matters.
     """
-    key[0], key[1] = computation, problem.views
-    temporal_sizes(problem, unrollings, key[2 : 2 + problem.dimensions])
-    n = 2 + problem.dimensions
-    for view in range(VIEWS):
+    key[0], key[1], key[2] = computation, problem.views, 1.0 if has_order else 0.0
+    temporal_sizes(problem, unrollings, key[3 : 3 + problem.dimensions])
+    n = 3 + problem.dimensions
+    for view in range(problem.views):
         for level in range(problem.levels[OUT] + 1):
             key[n] = problem.reduced_from[view, level]
             n += 1
     for x in range(problem.operands):
         key[n] = problem.step_words[x]
         n = _write_levels(problem, x, key, n + 1)
-        last = problem.first_unrolled[x, problem.levels[x] + 1]
-        for i in range(len(problem.unrolled_dimension[x])):
-            is_listed = has_order and i < last
-            key[n] = problem.unrolled_dimension[x, i] if is_listed else -1
-            n += 1
+        if has_order:
+            key[n] = problem.first_unrolled[x, problem.levels[x] + 1]
+            for i in range(problem.first_unrolled[x, problem.levels[x] + 1]):
+                key[n + 1 + i] = problem.unrolled_dimension[x, i]
+            n += 1 + problem.first_unrolled[x, problem.levels[x] + 1]
+    key[n:] = 0.0
 
 
 @kernel
 def _write_levels(problem: FlatProblem, x: int, key: Floats, n: int) -> int:
     """Writes the units, the boosts and the factors of an operand; returns the next place."""
-    for view in range(VIEWS):
+    for view in range(problem.views):
         for level in range(problem.levels[x] + 1):
             key[n], key[n + 1] = problem.units[view, x, level], problem.boost[view, x, level]
             n += 2
@@ -284,11 +285,14 @@ def _write_levels(problem: FlatProblem, x: int, key: Floats, n: int) -> int:
 
 @kernel
 def _digest(key: Floats) -> int:
-    """A number of at most 31 bits that equal keys share."""
-    bits = key.view(np.int64)
+    """A number of at most 31 bits that equal keys share.
+
+    It is without the energy in front: all others are small and mostly whole, so that an odd factor
+    spreads them over all bits.
+    """
     digest = 1
-    for i in range(len(bits)):
-        digest = (digest * 1_000_003 + bits[i] % 2_147_483_647) % 2_147_483_647
+    for i in range(1, len(key)):
+        digest = (digest * 1_000_003 + int(key[i] * 8191.0)) & 0x7FFFFFFF
     return digest
 
 
