@@ -54,8 +54,8 @@ def equal_rows(candidates: SpatialCandidates) -> Ints:
         InputError: if the layer or the accelerator exceeds the capacity of a record.
     """
     problem, table = candidates.problem, candidates.table
-    if len(candidates) == 1:  # needs no kernel
-        return np.zeros(1, np.int64)
+    if len(candidates) <= 1:  # needs no kernel
+        return np.zeros(len(candidates), np.int64)
     exchange = np.array(exchanged_dimensions(problem), np.int64)
     rows = _Rows(*table, array_energies(problem, table), exchange)
     flat = flatten_problem(problem)
@@ -287,8 +287,8 @@ def _write_levels(problem: FlatProblem, x: int, key: Floats, n: int) -> int:
 def _digest(key: Floats) -> int:
     """A number of at most 31 bits that equal keys share.
 
-    It is without the energy in front: all others are small and mostly whole, so that an odd factor
-    spreads them over all bits.
+    It leaves out the energy in front. All other numbers are small and mostly whole, so an odd
+    factor spreads them over all bits.
     """
     digest = 1
     for i in range(1, len(key)):

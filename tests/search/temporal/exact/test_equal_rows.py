@@ -119,6 +119,11 @@ def test_dimensions_are_exchanged_if_the_layer_stays_the_same(layer: Layer, expe
     assert [names[d] for d in exchanged_dimensions(problem)] == ["K", "C", *expected.split()]
 
 
+def test_no_rows_have_no_equals() -> None:
+    candidates = all_spatial_mappings(next(iter(problems())).problem)
+    assert not len(equal_rows(candidates.take(np.empty(0, np.int64))))
+
+
 def test_most_rows_of_bundled_machines_are_equal_to_others() -> None:
     shares = [distinct_share(x.problem) for x in problems()]
     assert min(shares) < 0.2
