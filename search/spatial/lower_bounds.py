@@ -143,13 +143,7 @@ def _exact_bounds(
         work.stored[t] = 0.0 if is_backward(problem, t) else _least_bits(problem, t)
     for x in range(problem.operands):
         for link in range(problem.levels[x]):
-            if link == ARRAY:
-                _put_least(problem, work, (x, link), 0, always)
-            is_held = x != OUT and problem.holds_inputs == 1
-            loops_below = work.loops if is_held or link != ARRAY else 0
-            _put_least(problem, work, (x, link), loops_below, once)
-            if problem.counts_clipped == 1 and loops_below > 0:
-                _put_least_cycles(problem, work, (x, link), once)
+            _put_link(problem, work, (x, link), once, always)
     energy = problem.computation
     for t in range(problem.transfers):
         energy += once[0, t]
@@ -170,6 +164,27 @@ def _load_all(problem: FlatProblem, work: Work, sizes: Floats) -> None:
     work.loops = problem.dimensions
     for d in range(problem.dimensions):
         work.dimension[d], work.factor[d] = d, sizes[d]
+
+
+@kernel
+def _put_link(
+    problem: FlatProblem, work: Work, place: tuple[int, int], once: Floats, always: Floats
+) -> None:
+    """Writes the least that the transfers of a link need, as in :func:`_put_least`.
+
+    With all loops below it, and at the array with none.
+    """
+    x, link = place
+    if link == ARRAY:
+        _put_least(problem, work, place, 0, always)
+        if x == OUT or problem.holds_inputs == 0:  # the array keeps no word while loops run
+            for i in range(problem.link_transfers[place]):
+                t = problem.link_transfer[x, link, i]
+                once[:, t] = always[:, t]
+            return
+    _put_least(problem, work, place, work.loops, once)
+    if problem.counts_clipped == 1:
+        _put_least_cycles(problem, work, place, once)
 
 
 @kernel
