@@ -7,8 +7,8 @@ VERSION: Final = 10
 It is also increased when searches report something else, such as the lower bounds since 2, and
 their work since 5. Since 6 equal spatial mappings are searched once, since 7 those that take much
 work last. Since 8 a spatial mapping that nothing fits has no bound. Since 9 memories hold
-full tiles, unless the reference counts. Since 10 bounds of clipped tiles count how long the first
-unit's port is busy at least, not with all loops below it.
+full tiles, unless the reference counts. Since 10 the bound of a port's
+busy cycles is that of the smallest tiles where tiles are clipped.
 
 Results that a store has of another version are not reused. ``tests/search/test_version.py`` fails
 if searches find something else and this number is not increased.

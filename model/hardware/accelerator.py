@@ -148,9 +148,9 @@ class OperationalArray(Frozen, frozen=True):
 
 
 class Counting(StrEnum):
-    """How is counted what a mapping moves, and what computation nodes hold, send and wait for.
+    """How the model counts what a mapping moves, and what computation nodes hold and send.
 
-    They differ where an unrolling or a memory does not divide its loop, or a port is overloaded;
+    The two differ where an unrolling or a memory does not divide its loop, or a port is overloaded;
     between computation nodes also where a number of tiles does not divide a loop, where padding is
     read, and where a tensor passes through a reshape.
     """

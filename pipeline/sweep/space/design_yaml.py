@@ -13,6 +13,7 @@ from nestmap.pipeline.frontend.yaml.design_space import LocatedSpace
 from nestmap.pipeline.sweep.space.design_settings import design_settings
 
 _NO_WRAPPING: Final = 10**6
+_REFERENCE: Final = "# figures in the reference's counting: explore it with --reference\n"
 
 
 def design_yaml(
@@ -25,13 +26,17 @@ def design_yaml(
 ) -> str:
     """The description of a design's accelerator as the text of a YAML file.
 
-    A comment says which design it is, and that its figures are ``is_reference``: in ZigZag's
-    counting, which a description does not say.
+    A comment says which design it is and, if ``is_reference``, that its figures are in the
+    reference's counting, which a description has no field for.
     """
     made = design_settings(LocatedSpace(space, {}), base)
     tree = made.description(Design(design.number, design.parameters))
     if static_energy:
         tree["static_energy"] = True
     text = yaml.safe_dump(tree, sort_keys=False, default_flow_style=None, width=_NO_WRAPPING)
-    counted = "# counted as by ZigZag: use --reference\n" if is_reference else ""
+    counted = (
+        "# figures in the reference's counting: explore it with --reference\n"
+        if is_reference
+        else ""
+    )
     return f"# Design {design.number} of {space.name!r}: {design}\n{counted}{text}"

@@ -203,7 +203,7 @@ def test_the_yaml_of_a_design_says_that_it_was_counted_as_by_zigzag(
     store = tmp_path / "reference.duckdb"
     found = nestmap.sweep(file, reference=True, store=store)
     second = found.accelerator_yaml(found.points[0]).splitlines()[1]
-    assert second == "# counted as by ZigZag: use --reference"
+    assert second == "# figures in the reference's counting: explore it with --reference"
     assert "--reference" not in swept.accelerator_yaml(swept.points[0])
     assert read_result(found.space.name, store).is_reference
 
