@@ -32,7 +32,7 @@ from nestmap.model import (
     SearchStatistics,
     SpatialProblem,
 )
-from nestmap.model.evaluation.pareto import front_rows
+from nestmap.model.evaluation.front import front_rows
 from nestmap.pipeline.explore.api import explore_network, read_network
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan

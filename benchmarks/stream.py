@@ -30,8 +30,7 @@ from tests.golden.stream_runs import (
 from tests.quality.stream_fronts import Arena, Cost, hypervolume
 
 from benchmarks.stream_dse import Answer, Question
-from nestmap.model.multicore.allocation import Allocation
-from nestmap.model.multicore.population import Fitness
+from nestmap.model.multicore.allocation import Allocation, Fitness
 from nestmap.model.multicore.schedule import ScheduleProblem
 from nestmap.pipeline.stages.multicore.intra_core import CoreCostStage
 from nestmap.search.multicore.schedule.evaluator import Evaluator

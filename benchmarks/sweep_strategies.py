@@ -20,8 +20,8 @@ from tests.quality.stream_fronts import Cost, hypervolume
 
 import nestmap
 from nestmap import SweepResult
-from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.result import DesignResult
+from nestmap.model.design_space.space import Design
 from nestmap.pipeline.sweep.choice.choice import choose_designs
 from nestmap.pipeline.sweep.explore_designs import DesignPoints
 from nestmap.pipeline.sweep.options import Strategy

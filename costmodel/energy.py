@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from nestmap.costmodel.flat_problem import FlatProblem
-from nestmap.costmodel.kernel.axes import FRACTIONAL
 from nestmap.costmodel.kernel.jit import kernel
+from nestmap.costmodel.kernel.record import FRACTIONAL
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.zeros import share_of_accesses
 

@@ -14,9 +14,8 @@ from nestmap.costmodel.energy import count_accesses, memory_energy
 from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.footprint import count_bits, count_elements, find_partial_sums
 from nestmap.costmodel.hops import hop_cycles, hop_energy, wait_for_hops
-from nestmap.costmodel.kernel.axes import FRACTIONAL
 from nestmap.costmodel.kernel.jit import is_compiled, kernel
-from nestmap.costmodel.kernel.record import new_record
+from nestmap.costmodel.kernel.record import FRACTIONAL, new_record
 from nestmap.costmodel.kernel.work import Totals, Work
 from nestmap.costmodel.loading import load_ports, offloading, onloading
 from nestmap.costmodel.reuse import count_cycles, measure_tops, place_loops

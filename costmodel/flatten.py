@@ -11,8 +11,7 @@ import numpy as np
 
 from nestmap.costmodel.area_leakage import leakage_of
 from nestmap.costmodel.flat_problem import FlatProblem
-from nestmap.costmodel.kernel.axes import OUT
-from nestmap.costmodel.kernel.record import copy_record, fill_corner, new_record
+from nestmap.costmodel.kernel.record import OUT, copy_record, fill_corner, new_record
 from nestmap.costmodel.mac_energy import computation_energy
 from nestmap.costmodel.ports import Transfer, link_ends, link_sharing, port_transfers
 from nestmap.costmodel.spatial import put_unrollings, unrollings_of

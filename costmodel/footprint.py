@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from nestmap.costmodel.flat_problem import FlatProblem
-from nestmap.costmodel.kernel.axes import FRACTIONAL, OUT
 from nestmap.costmodel.kernel.jit import kernel
+from nestmap.costmodel.kernel.record import FRACTIONAL, OUT
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.reuse import IRRELEVANT, PARTIALLY_RELEVANT, RELEVANT
 from nestmap.model.workload import affine

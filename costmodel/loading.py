@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from nestmap.costmodel.flat_problem import FlatProblem
-from nestmap.costmodel.kernel.axes import OUT
 from nestmap.costmodel.kernel.jit import kernel
+from nestmap.costmodel.kernel.record import OUT
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.transfers import is_backward, link_of
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nestmap.costmodel.imc.cells import precharge_energy
-from nestmap.costmodel.kernel.axes import OUT, RD_HIGH, RD_LOW, WR_HIGH, WR_LOW
+from nestmap.costmodel.imc.layer import precharge_energy
+from nestmap.costmodel.kernel.record import OUT, RD_HIGH, RD_LOW, WR_HIGH, WR_LOW
 from nestmap.model import (
     MOVEMENTS,
     OUTPUT,

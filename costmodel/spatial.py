@@ -10,9 +10,8 @@ import numpy as np
 
 from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.footprint import axis_values
-from nestmap.costmodel.kernel.axes import FRACTIONAL, INTEGER, OUT
 from nestmap.costmodel.kernel.jit import kernel
-from nestmap.costmodel.kernel.record import UNROLLINGS, VIEWS
+from nestmap.costmodel.kernel.record import FRACTIONAL, INTEGER, OUT, UNROLLINGS, VIEWS
 from nestmap.costmodel.reuse import IRRELEVANT
 from nestmap.model import InputError, SpatialProblem
 from nestmap.model.arrays import Floats, Ints

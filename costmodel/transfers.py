@@ -10,8 +10,8 @@ Formulas: docs/cost-model.md#transfers
 from __future__ import annotations
 
 from nestmap.costmodel.flat_problem import FlatProblem
-from nestmap.costmodel.kernel.axes import FRACTIONAL, OUT, RD_LOW, WR_HIGH
 from nestmap.costmodel.kernel.jit import inlined, kernel
+from nestmap.costmodel.kernel.record import FRACTIONAL, OUT, RD_LOW, WR_HIGH
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.periods import (
     End,

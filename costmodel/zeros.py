@@ -15,8 +15,8 @@ import numpy as np
 
 from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.footprint import reset_tile, tile_elements
-from nestmap.costmodel.kernel.axes import FRACTIONAL
 from nestmap.costmodel.kernel.jit import kernel
+from nestmap.costmodel.kernel.record import FRACTIONAL
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.reuse import IRRELEVANT
 from nestmap.model import Compression, MappingProblem

@@ -15,8 +15,7 @@ from nestmap import conv2d, explore, network, stream, stream_plan
 from nestmap.costmodel.evaluate import evaluate, factor_table
 from nestmap.costmodel.evaluate_rows import evaluate_row, load_row
 from nestmap.costmodel.flatten import flatten
-from nestmap.costmodel.kernel.axes import WR_HIGH
-from nestmap.costmodel.kernel.record import new_record
+from nestmap.costmodel.kernel.record import WR_HIGH, new_record
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.ports import port_transfers
 from nestmap.model import (

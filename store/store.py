@@ -46,8 +46,8 @@ if TYPE_CHECKING:  # loaded when a method uses them: an SQL query needs none of 
         Recording,
     )
     from nestmap.model.design_space.result import DesignResult
+    from nestmap.model.multicore.allocation import Generation
     from nestmap.model.multicore.cn_costs import RecordedCost
-    from nestmap.model.multicore.population import Generation
     from nestmap.store.read.explored_layers import ExploredLayer
     from nestmap.store.read.multicore import RecordedStream
     from nestmap.store.read.searches import SearchCosts

@@ -14,8 +14,31 @@ from typing import Annotated, TypeVar, cast, get_args, get_origin, get_type_hint
 import numpy as np
 import numpy.typing as npt
 
+from nestmap.costmodel.kernel.jit import inlined
 from nestmap.model import MOVEMENTS, InputError
-from nestmap.model.arrays import Floats, Ints
+from nestmap.model.arrays import Codes, Floats, Ints
+
+# Copies rows of arrays in kernels, by loops: assignments between slices also compile errors
+
+
+@inlined
+def copy_row(target: Floats | Ints | Codes, source: Floats | Ints | Codes) -> None:
+    """Copies ``source`` [n] to the first n values of ``target``."""
+    for n in range(len(source)):
+        target[n] = source[n]
+
+
+# --- the meaning of the rows and columns of the cost model's arrays ---
+
+OUT = 0
+"""The row of the output in every array over operands."""
+
+RD_LOW, WR_LOW, RD_HIGH, WR_HIGH = range(4)
+"""The columns of the four movements, in the order of :data:`nestmap.model.MOVEMENTS`."""
+
+FRACTIONAL, INTEGER = 0, 1
+"""The two views of a spatial mapping: energy uses the first, latency the second."""
+
 
 R = TypeVar("R")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nestmap.model.base import Frozen, copy_with
-from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.expression_syntax import Value
 from nestmap.model.design_space.objective import (
     DesignObjective,
@@ -15,7 +14,7 @@ from nestmap.model.design_space.objective import (
     objective_part,
 )
 from nestmap.model.design_space.part_values import SpaceError, number_of
-from nestmap.model.design_space.space import Aggregate
+from nestmap.model.design_space.space import Aggregate, Design
 from nestmap.model.evaluation.cme import Objective
 from nestmap.model.units import Area, Count, CyclesShare, PicoJoules
 

@@ -9,12 +9,11 @@ from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from itertools import product
 from math import prod
-from typing import Annotated, Final, Self, cast
+from typing import Annotated, Final, NamedTuple, Self, cast
 
 from pydantic import Field, model_validator
 
 from nestmap.model.base import Frozen
-from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.expression import Expression
 from nestmap.model.design_space.expression_kinds import kind_of_expression
 from nestmap.model.design_space.expression_syntax import ExpressionError, Kind, Value, kind_of_value
@@ -27,7 +26,7 @@ from nestmap.model.design_space.objective import (
 from nestmap.model.design_space.parameters import DERIVED, Parameter
 from nestmap.model.design_space.part_values import SpaceError, value_of
 from nestmap.model.errors import suggestion
-from nestmap.model.run_label import LAST_RUN
+from nestmap.model.evaluation.recording import LAST_RUN
 from nestmap.model.units import AreaUnit, PositiveCount
 from nestmap.model.workload.graph import Workload
 
@@ -42,6 +41,21 @@ CORE_QUANTITIES: Final = ("count", "units", "area")
 
 OF_CORES: Final = "cores"
 """What names of these quantities begin with; a parameter may have that name, too."""
+
+
+class Design(NamedTuple):
+    """A combination of values; ``number`` is its place among all combinations, from 0 on."""
+
+    number: int
+    parameters: tuple[tuple[str, Value], ...]
+
+    @property
+    def values(self) -> dict[str, Value]:
+        """The values by the names of parameters."""
+        return dict(self.parameters)
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name}={value}" for name, value in self.parameters)
 
 
 class Aggregate(StrEnum):

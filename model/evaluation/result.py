@@ -9,8 +9,13 @@ from pydantic import Field, model_validator
 from nestmap.model.base import Frozen
 from nestmap.model.display import costs_text
 from nestmap.model.evaluation.cme import CostModelEvaluation, Objective, Utilization
-from nestmap.model.evaluation.cost_bounds import CostBounds, ObjectiveBound, gap_to, union_bounds
-from nestmap.model.evaluation.cost_limit import LimitedCost
+from nestmap.model.evaluation.cost_bounds import (
+    CostBounds,
+    LimitedCost,
+    ObjectiveBound,
+    gap_to,
+    union_bounds,
+)
 from nestmap.model.hardware.vector_unit import VectorEvaluation
 from nestmap.model.units import Area, Count, Cycles, CyclesShare, NanoSeconds, PicoJoules
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from pydantic import Field, model_validator
+
 from nestmap.model.base import Frozen
 from nestmap.model.hardware.imc import ArrayPart
-from nestmap.model.units import Area, MilliWatts, PicoJoules
+from nestmap.model.units import Area, Bits, MilliWatts, NanoMeters, PicoJoules, Width
 
 
 class PartKind(StrEnum):
@@ -46,3 +48,46 @@ class StaticEnergy(Frozen, frozen=True):
     power: MilliWatts
     energy: PicoJoules
     kind: PartKind = PartKind.ARRAY
+
+
+# --- memory macros and their costs: the input and output of memory cost models ---
+
+
+class MemoryMacro(Frozen, frozen=True):
+    """A memory as the input of a cost model.
+
+    ``size`` is the capacity in bits, ``width`` the bits per access, ``technology`` the node in nm.
+    """
+
+    size: Bits = Field(gt=0)
+    width: Width
+    read_ports: int = Field(default=0, ge=0)
+    write_ports: int = Field(default=0, ge=0)
+    read_write_ports: int = Field(default=0, ge=0)
+    technology: NanoMeters
+
+    @model_validator(mode="after")
+    def _check_ports(self) -> MemoryMacro:
+        if not self.read_write_ports and not (self.read_ports and self.write_ports):
+            raise ValueError(
+                f"{self.read_ports} read, {self.write_ports} write and no read_write ports; "
+                "expected ports that read and ports that write"
+            )
+        if self.width > self.size:
+            raise ValueError(
+                f"width {self.width} above size {self.size}; expected an access of at most the "
+                "whole memory"
+            )
+        return self
+
+
+class MemoryCost(Frozen, frozen=True):
+    """The cost of a memory: energies in pJ per access of the full width, area in mm2.
+
+    ``leakage`` is its static power in mW.
+    """
+
+    read_energy: PicoJoules
+    write_energy: PicoJoules
+    area: Area
+    leakage: MilliWatts

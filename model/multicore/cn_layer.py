@@ -16,8 +16,8 @@ from nestmap.model.dims import Dimension, LayerOperand, Loop
 from nestmap.model.hardware.accelerator import Counting
 from nestmap.model.multicore.tiling import Tiling
 from nestmap.model.units import Bits
+from nestmap.model.workload.access import Extent
 from nestmap.model.workload.affine import Term
-from nestmap.model.workload.tensor import Extent
 
 LayerNumber = Annotated[int, Field(ge=0)]
 """The index of a node in its workload, from 0, which is also its number in Stream."""

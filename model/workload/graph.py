@@ -16,9 +16,8 @@ from pydantic import Field, model_validator
 from nestmap.model.base import Frozen, copy_with
 from nestmap.model.errors import InputError, suggestion
 from nestmap.model.units import Count, Size
-from nestmap.model.workload.access import AccessRoute, Position, VectorNest
+from nestmap.model.workload.access import AccessRoute, Position, Tensor, VectorNest
 from nestmap.model.workload.layer import Layer
-from nestmap.model.workload.tensor import Tensor
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -31,7 +31,7 @@ from nestmap.model import (
 )
 from nestmap.model.base import copy_with
 from nestmap.model.errors import suggestion
-from nestmap.model.run_label import UNLABELED
+from nestmap.model.evaluation.recording import UNLABELED
 from nestmap.pipeline.cli.error_handling import exit_without_mapping
 from nestmap.pipeline.cli.options.explore import EvaluateOptions
 from nestmap.pipeline.cli.output_checks import check_target

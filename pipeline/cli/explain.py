@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from nestmap.model import InputError, LayerResult, NetworkEvaluation, NetworkProblem
 from nestmap.model.errors import suggestion
-from nestmap.model.run_label import LAST_RUN
+from nestmap.model.evaluation.recording import LAST_RUN
 from nestmap.pipeline.cli.options.view import ExplainOptions
 from nestmap.pipeline.cli.output_checks import check_target
 from nestmap.pipeline.cli.printing import output_width, print_note, show, show_prose

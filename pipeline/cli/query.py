@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from nestmap.model import InputError
-from nestmap.model.run_label import LAST_RUN
+from nestmap.model.evaluation.recording import LAST_RUN
 from nestmap.pipeline.cli.options.view import QueryOptions
 from nestmap.pipeline.cli.output_checks import check_target
 from nestmap.pipeline.cli.printing import print_note, show, show_text

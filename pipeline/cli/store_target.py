@@ -11,7 +11,7 @@ from shlex import quote
 from typing import final
 
 from nestmap.model import InputError, RunLabel
-from nestmap.model.run_label import UNLABELED
+from nestmap.model.evaluation.recording import UNLABELED
 from nestmap.pipeline.cli.printing import print_note
 from nestmap.store import DEFAULT_PATH, RunStatus, Store
 

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from nestmap.model import Counting, InputError
 from nestmap.model.base import copy_with
-from nestmap.model.multicore.population import Fitness
+from nestmap.model.multicore.allocation import Fitness
 from nestmap.model.multicore.problem import StreamProblem
 from nestmap.model.multicore.split_options import SplitMode, SplitOptions
 from nestmap.pipeline.cli.options.multicore import StreamCommandOptions

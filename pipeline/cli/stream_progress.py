@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, final
 
 from nestmap.costmodel.evaluate_rows import is_compiled_before
 from nestmap.costmodel.kernel.jit import is_compiled
-from nestmap.model.multicore.population import Fitness, Generation
+from nestmap.model.multicore.allocation import Fitness, Generation
 from nestmap.model.multicore.problem import SplitProblem
 from nestmap.model.multicore.schedule import ScheduleProblem
 from nestmap.pipeline.cli.progress_line import ProgressLine

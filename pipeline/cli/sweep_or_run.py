@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nestmap.model import StoreError
-from nestmap.model.run_label import LAST_RUN
+from nestmap.model.evaluation.recording import LAST_RUN
 from nestmap.store import Store
 
 

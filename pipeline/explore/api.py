@@ -35,7 +35,7 @@ from nestmap.model import (
 )
 from nestmap.model.display import costs_text, view
 from nestmap.model.errors import InfeasibleWarning, check_kind
-from nestmap.model.run_label import UNLABELED
+from nestmap.model.evaluation.recording import UNLABELED
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan, exploration_pipeline, front_pipeline
 from nestmap.pipeline.explore.run import ExplorationRun, Job, Progress

@@ -17,7 +17,7 @@ from nestmap.model import (
     Workload,
 )
 from nestmap.model.base import copy_with
-from nestmap.model.run_label import UNLABELED
+from nestmap.model.evaluation.recording import UNLABELED
 from nestmap.pipeline.describe import describe
 from nestmap.pipeline.explore.replay import replay_pipeline
 from nestmap.pipeline.util.provenance import command_line, versions

@@ -8,7 +8,7 @@ from typing import Generic, Protocol, Self, TypeVar, final
 from uuid import UUID, uuid4
 
 from nestmap.model import EvaluationBatch, NetworkEvaluation, NetworkProblem, RunLabel
-from nestmap.model.run_label import UNLABELED
+from nestmap.model.evaluation.recording import UNLABELED
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.stages.mapping.recall import LayerLedger
 

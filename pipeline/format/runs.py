@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 from uuid import UUID
 
-from nestmap.model.run_label import RunLabel
+from nestmap.model.evaluation.recording import RunLabel
 
 _DIGITS: Final = 8
 

@@ -13,14 +13,16 @@ from uuid import UUID
 from nestmap.model import InputError, RunLabel, StoreError, narrow_sums
 from nestmap.model.base import copy_with
 from nestmap.model.display import costs_text, view
-from nestmap.model.multicore.allocation import Allocation
-from nestmap.model.multicore.bound import StreamBound
+from nestmap.model.multicore.allocation import (
+    Allocation,
+    AllocationObjective,
+    Individual,
+    StreamBound,
+)
 from nestmap.model.multicore.core_constraints import check_allocations
 from nestmap.model.multicore.placed_tilings import resolve_names
-from nestmap.model.multicore.population import AllocationObjective, Individual
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem
-from nestmap.model.multicore.schedule import Schedule, ScheduleProblem
-from nestmap.model.multicore.search_result import AllocationSearch
+from nestmap.model.multicore.schedule import AllocationSearch, Schedule, ScheduleProblem
 from nestmap.pipeline.explore.api import label_of_run
 from nestmap.pipeline.frontend.read.multicore import read_core_mapping, read_multicore
 from nestmap.pipeline.frontend.read.workload import read_workload
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     from nestmap.store import Store
 
 from nestmap.model.multicore.accelerator import CoreId
-from nestmap.model.multicore.population import Fitness
+from nestmap.model.multicore.allocation import Fitness
 from nestmap.pipeline.stages.multicore.inter_core import make_evaluator
 from nestmap.search.multicore.allocation.initial_allocations import single_core_allocations
 

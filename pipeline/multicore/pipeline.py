@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from nestmap.model import InputError
 from nestmap.model.errors import suggestion
-from nestmap.model.multicore.population import AllocationObjective
+from nestmap.model.multicore.allocation import AllocationObjective
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem
-from nestmap.model.multicore.schedule import ScheduleProblem
-from nestmap.model.multicore.search_result import AllocationSearch
+from nestmap.model.multicore.schedule import AllocationSearch, ScheduleProblem
 from nestmap.pipeline.multicore.core_plan import core_cost_stage
 from nestmap.pipeline.multicore.plan import Engine, StreamPlan
 from nestmap.pipeline.multicore.run import StreamJob, StreamPorts

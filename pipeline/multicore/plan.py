@@ -9,7 +9,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from nestmap.model import Counting, Frozen, InputError, Objective
-from nestmap.model.multicore.population import AllocationObjective
+from nestmap.model.multicore.allocation import AllocationObjective
 from nestmap.model.multicore.schedule import CandidateRule, ScheduleOptions
 from nestmap.model.multicore.split_options import SplitOptions
 from nestmap.pipeline.explore.choices import member_by_name, named

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from nestmap.model.multicore.population import Individual
+from nestmap.model.multicore.allocation import Individual
 from nestmap.model.multicore.schedule import Schedule
 from nestmap.pipeline.analysis.schedule.resource_loads import core_loads, wire_loads
 from nestmap.pipeline.analysis.schedule.utilization import memory_uses

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol, final
 
+from nestmap.model.evaluation.recording import UNLABELED, RunLabel
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem
 from nestmap.model.multicore.schedule import Schedule
-from nestmap.model.run_label import UNLABELED, RunLabel
 from nestmap.pipeline.explore.run import RunHandle
 from nestmap.pipeline.multicore.plan import StreamPlan
 from nestmap.pipeline.stages.multicore.constraint import BoundLedger, ProofObserver

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
-from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.result import DesignResult
+from nestmap.model.design_space.space import Design
 
 DesignPoints: TypeAlias = tuple[DesignResult, ...]
 """A design, mapped for each objective of its sweep that mappings decide, in their order."""

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, final
 
 from nestmap.model import InputError, Recording
-from nestmap.model.design_space.design import Design
-from nestmap.model.design_space.space import DesignSpace
+from nestmap.model.design_space.space import Design, DesignSpace
 from nestmap.pipeline.explore.choices import member_by_name
 from nestmap.pipeline.sweep.explore_designs import DesignPoints, ExploreDesigns
 from nestmap.pipeline.sweep.options import RecordedRuns, RunsName

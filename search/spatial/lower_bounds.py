@@ -19,9 +19,8 @@ from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.flatten import flatten, flatten_problem
 from nestmap.costmodel.footprint import distinct_values, tile_elements
 from nestmap.costmodel.hops import shared_below
-from nestmap.costmodel.kernel.axes import FRACTIONAL, OUT
 from nestmap.costmodel.kernel.jit import kernel
-from nestmap.costmodel.kernel.record import copy_record, new_record
+from nestmap.costmodel.kernel.record import FRACTIONAL, OUT, copy_record, new_record
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.periods import End, divide_loops
 from nestmap.costmodel.reuse import IRRELEVANT

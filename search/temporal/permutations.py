@@ -9,7 +9,7 @@ from math import factorial, prod
 import numpy as np
 
 from nestmap.costmodel.kernel.jit import kernel
-from nestmap.costmodel.kernel.rows import copy_row
+from nestmap.costmodel.kernel.record import copy_row
 from nestmap.model import Loop
 from nestmap.model.arrays import Codes
 

@@ -11,9 +11,16 @@ import numpy as np
 
 from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.footprint import add_unrollings, axis_elements, reset_tile, tile_elements
-from nestmap.costmodel.kernel.axes import FRACTIONAL, OUT
 from nestmap.costmodel.kernel.jit import kernel
-from nestmap.costmodel.kernel.record import DIMENSIONS, LEVELS, LOOPS, MEMORIES, OPERANDS
+from nestmap.costmodel.kernel.record import (
+    DIMENSIONS,
+    FRACTIONAL,
+    LEVELS,
+    LOOPS,
+    MEMORIES,
+    OPERANDS,
+    OUT,
+)
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.reuse import IRRELEVANT, RELEVANT
 from nestmap.model.arrays import Floats, Ints

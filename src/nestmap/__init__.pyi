@@ -8,8 +8,8 @@ from .model.errors import StoreError as StoreError
 from .model.evaluation.cme import Objective as Objective
 from .model.evaluation.recording import Recording as Recording
 from .model.evaluation.recording import RecordMode as RecordMode
+from .model.evaluation.recording import RunLabel as RunLabel
 from .model.hardware.accelerator import Counting as Counting
-from .model.run_label import RunLabel as RunLabel
 from .model.workload.builders import Precision as Precision
 from .model.workload.builders import attention as attention
 from .model.workload.builders import conv1d as conv1d

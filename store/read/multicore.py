@@ -7,9 +7,7 @@ from uuid import UUID
 import duckdb
 
 from nestmap.model import Frozen
-from nestmap.model.multicore.allocation import Allocation
-from nestmap.model.multicore.bound import StreamBound
-from nestmap.model.multicore.population import Generation, Individual
+from nestmap.model.multicore.allocation import Allocation, Generation, Individual, StreamBound
 from nestmap.store.rows.generations import read_bound, read_generation
 from nestmap.store.rows.runs import read_stream_info
 

@@ -12,7 +12,7 @@ from uuid import UUID
 import duckdb
 
 from nestmap.model import StoreError
-from nestmap.model.run_label import LAST_RUN
+from nestmap.model.evaluation.recording import LAST_RUN
 from nestmap.store import rows
 from nestmap.store.connection.quote import quote_name
 from nestmap.store.read.relation import Relation

@@ -9,7 +9,7 @@ from uuid import UUID
 import duckdb
 
 from nestmap.model import StoreError
-from nestmap.model.run_label import LAST_RUN
+from nestmap.model.evaluation.recording import LAST_RUN
 
 _SHOWN: Final = 5
 _Found = tuple[UUID, datetime, str]

@@ -8,7 +8,7 @@ from typing import Final
 import duckdb
 
 from nestmap.model.errors import StoreError
-from nestmap.model.run_label import LAST_RUN
+from nestmap.model.evaluation.recording import LAST_RUN
 from nestmap.store.connection.connect import query_number
 from nestmap.store.connection.quote import quote_literal, quote_name
 

@@ -7,9 +7,8 @@ from types import TracebackType
 from typing import final
 from uuid import UUID
 
-from nestmap.model.multicore.bound import StreamBound
+from nestmap.model.multicore.allocation import Generation, Individual, StreamBound
 from nestmap.model.multicore.cn_costs import RecordedCost
-from nestmap.model.multicore.population import Generation, Individual
 from nestmap.model.multicore.schedule import Schedule, ScheduleProblem
 from nestmap.store.connection.database import Database
 from nestmap.store.record.lifecycle import RunLifecycle

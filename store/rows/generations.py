@@ -8,8 +8,13 @@ from uuid import UUID
 
 import duckdb
 
-from nestmap.model.multicore.bound import StreamBound
-from nestmap.model.multicore.population import AllocationObjective, Fitness, Generation, Individual
+from nestmap.model.multicore.allocation import (
+    AllocationObjective,
+    Fitness,
+    Generation,
+    Individual,
+    StreamBound,
+)
 from nestmap.store.rows.content import Row, insert
 
 _NEWEST = """

@@ -19,9 +19,9 @@ from nestmap.model import (
     SpatialProblem,
     Workload,
 )
+from nestmap.model.evaluation.recording import UNLABELED
 from nestmap.model.multicore.accelerator import MultiCoreAccelerator
 from nestmap.model.multicore.core_constraints import CoreMapping
-from nestmap.model.run_label import UNLABELED
 from nestmap.store.rows.run_kinds import RunKind, RunStatus
 
 

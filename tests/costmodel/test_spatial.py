@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 
 from nestmap.costmodel.flatten import flatten
-from nestmap.costmodel.kernel.axes import FRACTIONAL, INTEGER
-from nestmap.costmodel.kernel.record import UNROLLINGS
+from nestmap.costmodel.kernel.record import FRACTIONAL, INTEGER, UNROLLINGS
 from nestmap.model import InputError, Layer, SpatialProblem
 from nestmap.model.arrays import Floats
 from tests.costmodel.machines import convolution, machine, mapped, matmul, memory

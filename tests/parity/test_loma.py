@@ -19,7 +19,7 @@ from zigzag.opt.loma.memory_allocator import MemoryTooSmallException
 
 from nestmap.costmodel.evaluate import evaluate_batch
 from nestmap.costmodel.flatten import flatten
-from nestmap.costmodel.kernel.axes import FRACTIONAL, OUT
+from nestmap.costmodel.kernel.record import FRACTIONAL, OUT
 from nestmap.model import (
     Counting,
     MappingProblem,

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from nestmap.model.multicore.allocation import Allocation
-from nestmap.model.multicore.population import Fitness
+from nestmap.model.multicore.allocation import Allocation, Fitness
 from nestmap.model.multicore.schedule import ScheduleProblem
 from nestmap.search.multicore.allocation.genetic import GeneticOptions, evolve
 from nestmap.search.multicore.allocation.initial_allocations import initial_allocations

@@ -7,8 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from nestmap.model.multicore.allocation import Allocation
-from nestmap.model.multicore.population import AllocationObjective, Fitness, Generation
+from nestmap.model.multicore.allocation import Allocation, AllocationObjective, Fitness, Generation
 from nestmap.search.multicore.allocation.genetic import GeneticOptions, evolve
 from tests.search.multicore.allocation.spaces import each, separable, square
 

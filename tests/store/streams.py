@@ -11,10 +11,15 @@ from uuid import UUID
 import numpy as np
 
 from nestmap.model import Objective
-from nestmap.model.multicore.allocation import AllocationSpace, NodeGroup
-from nestmap.model.multicore.bound import StreamBound
+from nestmap.model.multicore.allocation import (
+    AllocationSpace,
+    Fitness,
+    Generation,
+    Individual,
+    NodeGroup,
+    StreamBound,
+)
 from nestmap.model.multicore.cn_costs import INFEASIBLE, CnCost, CnCosts, RecordedCost
-from nestmap.model.multicore.population import Fitness, Generation, Individual
 from nestmap.model.multicore.problem import StreamProblem
 from nestmap.model.multicore.schedule import (
     OperandStreams,

@@ -22,8 +22,8 @@ from nestmap.model import (
     TemporalMapping,
     Workload,
 )
-from nestmap.model.multicore.cn_kinds import CoreCosts
-from nestmap.model.multicore.population import AllocationObjective
+from nestmap.model.multicore.allocation import AllocationObjective
+from nestmap.model.multicore.cn_costs import CoreCosts
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem, StreamSources
 from nestmap.model.multicore.split_options import SplitOptions
 from nestmap.pipeline import MainStage, Stage, each, stage

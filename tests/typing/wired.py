@@ -17,11 +17,10 @@ from nestmap.model import (
     VectorEvaluation,
 )
 from nestmap.model.mapping.problem import CoreProblem
-from nestmap.model.multicore.cn_kinds import CoreCosts
-from nestmap.model.multicore.population import AllocationObjective, Individual
+from nestmap.model.multicore.allocation import AllocationObjective, Individual
+from nestmap.model.multicore.cn_costs import CoreCosts
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem, StreamSources
-from nestmap.model.multicore.schedule import Schedule, ScheduleProblem
-from nestmap.model.multicore.search_result import AllocationSearch
+from nestmap.model.multicore.schedule import AllocationSearch, Schedule, ScheduleProblem
 from nestmap.model.multicore.split_options import SplitOptions
 from nestmap.pipeline import MainStage, Stage, each, stage
 from nestmap.pipeline.explore.plan import SearchPlan, exploration_pipeline, front_pipeline

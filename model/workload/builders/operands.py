@@ -10,10 +10,10 @@ from nestmap.model.base import Frozen
 from nestmap.model.dims import LayerOperand
 from nestmap.model.errors import InputError
 from nestmap.model.units import Bits
+from nestmap.model.workload.access import Tensor
 from nestmap.model.workload.graph import Node
 from nestmap.model.workload.layer import InputOperand, Layer, OutputOperand
 from nestmap.model.workload.loop_nests import LoopNest
-from nestmap.model.workload.tensor import Tensor
 
 Shape = Sequence[int]
 """The sizes of a tensor, from its outermost axis."""

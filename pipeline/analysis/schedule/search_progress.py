@@ -6,8 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from nestmap.model.multicore.allocation import Allocation
-from nestmap.model.multicore.population import Fitness, Generation
+from nestmap.model.multicore.allocation import Allocation, Fitness, Generation
 from nestmap.pipeline.analysis.schedule.tables import FrontView, Ints
 
 

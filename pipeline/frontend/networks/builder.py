@@ -8,7 +8,7 @@ from typing import Final, final
 from nestmap.model import Layer, LayerNode, NoCostNode, Tensor, VectorNode
 from nestmap.model.workload.access import AccessRoute, Permute, Reshape, Shift, VectorNest
 from nestmap.model.workload.builders import Precision, attention, conv2d, linear
-from nestmap.model.workload.builders.access import elementwise_nest
+from nestmap.model.workload.builders.matrix_products import elementwise_nest
 from nestmap.model.workload.graph import Node
 from nestmap.model.workload.operation_counts import OPERATIONS
 

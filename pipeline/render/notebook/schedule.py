@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from nestmap.model.multicore.population import Individual
-from nestmap.model.multicore.schedule import Schedule
-from nestmap.model.multicore.search_result import AllocationSearch
+from nestmap.model.multicore.allocation import Individual
+from nestmap.model.multicore.schedule import AllocationSearch, Schedule
 from nestmap.pipeline.analysis.schedule.resource_loads import CoreLoad, core_loads
 from nestmap.pipeline.analysis.schedule.utilization import memory_uses
 from nestmap.pipeline.format.numbers import capacity, count, cycles, energy, engineering, share

@@ -17,8 +17,7 @@ from nestmap.model.hardware.imc import InMemoryCompute
 from nestmap.model.hardware.memory import MemoryLevel, MemoryPort
 from nestmap.model.mapping.spatial import SpatialMapping
 from nestmap.model.mapping.temporal import TemporalMapping
-from nestmap.model.multicore.schedule import Schedule
-from nestmap.model.multicore.search_result import AllocationSearch
+from nestmap.model.multicore.schedule import AllocationSearch, Schedule
 from nestmap.model.workload.graph import Workload
 from nestmap.model.workload.layer import Layer, Operand
 from nestmap.pipeline.describe import StageDescription, describe

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from nestmap.model.multicore.bound import StreamBound
-from nestmap.model.multicore.population import Fitness, Individual
+from nestmap.model.multicore.allocation import Fitness, Individual, StreamBound
 from nestmap.model.multicore.schedule import Schedule, ScheduleProblem
 from nestmap.pipeline.analysis.schedule.resource_loads import core_loads, wire_loads
 from nestmap.pipeline.analysis.schedule.utilization import memory_uses

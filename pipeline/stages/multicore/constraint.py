@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Protocol, final
 
-from nestmap.model.multicore.allocation import Allocation
-from nestmap.model.multicore.bound import StreamBound
-from nestmap.model.multicore.population import AllocationObjective, Generation, Individual
-from nestmap.model.multicore.schedule import ScheduleProblem
-from nestmap.model.multicore.search_result import AllocationSearch
+from nestmap.model.multicore.allocation import (
+    Allocation,
+    AllocationObjective,
+    Generation,
+    Individual,
+    StreamBound,
+)
+from nestmap.model.multicore.schedule import AllocationSearch, ScheduleProblem
 from nestmap.pipeline.stage_graph import Stage
 from nestmap.pipeline.stages.multicore.inter_core import (
     Evaluation,

@@ -9,10 +9,13 @@ from itertools import chain
 from typing import Protocol, final
 
 from nestmap.model import InfeasibleError
-from nestmap.model.multicore.allocation import Allocation
-from nestmap.model.multicore.population import AllocationObjective, Generation, Individual
-from nestmap.model.multicore.schedule import Schedule, ScheduleProblem
-from nestmap.model.multicore.search_result import AllocationSearch
+from nestmap.model.multicore.allocation import (
+    Allocation,
+    AllocationObjective,
+    Generation,
+    Individual,
+)
+from nestmap.model.multicore.schedule import AllocationSearch, Schedule, ScheduleProblem
 from nestmap.pipeline.stage_graph import Stage
 from nestmap.search.multicore.allocation.genetic import Evaluate, GeneticOptions, evolve
 from nestmap.search.multicore.allocation.initial_allocations import initial_allocations

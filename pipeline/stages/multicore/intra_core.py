@@ -14,8 +14,7 @@ from nestmap.model import Counting, EvaluationBatch, Objective
 from nestmap.model.base import copy_with
 from nestmap.model.mapping.problem import CoreProblem
 from nestmap.model.multicore.accelerator import CoreId
-from nestmap.model.multicore.cn_costs import RecordedCost
-from nestmap.model.multicore.cn_kinds import CoreCosts
+from nestmap.model.multicore.cn_costs import CoreCosts, RecordedCost
 from nestmap.model.multicore.cn_layer import LayerNest
 from nestmap.model.multicore.interconnect import Interconnect
 from nestmap.model.multicore.problem import SplitProblem

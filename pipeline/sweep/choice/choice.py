@@ -9,9 +9,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, final
 
 from nestmap.model import InputError, Objective
-from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.objective import DesignObjective, expression_of
 from nestmap.model.design_space.parameters import Parameter
+from nestmap.model.design_space.space import Design
 from nestmap.pipeline.sweep.explore_designs import DesignPoints, ExploreDesigns
 from nestmap.pipeline.sweep.options import Strategy
 from nestmap.pipeline.sweep.result.front import Figures, figures_of

@@ -9,9 +9,8 @@ from threading import Event, Lock
 from typing import Generic, TypeAlias, TypeVar, final
 
 from nestmap.model import Frozen, InfeasibleError, InputError, Objective
-from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.result import DesignResult, NetworkFigures
-from nestmap.model.design_space.space import DesignSpace
+from nestmap.model.design_space.space import Design, DesignSpace
 from nestmap.pipeline.sweep.explore_designs import DesignPoints
 
 Machine = TypeVar("Machine", bound=Frozen)

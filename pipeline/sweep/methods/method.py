@@ -7,7 +7,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Final, Protocol
 
 from nestmap.model import MappingConstraints, Objective, Recording, Workload
-from nestmap.model.design_space.design import Design
+from nestmap.model.design_space.space import Design
 from nestmap.model.multicore.core_constraints import CoreMapping
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.multicore.plan import StreamPlan

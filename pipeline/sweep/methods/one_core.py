@@ -23,9 +23,8 @@ from nestmap.model import (
     Workload,
 )
 from nestmap.model.base import copy_with
-from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.result import NetworkFigures
-from nestmap.model.design_space.space import WeightedNetwork
+from nestmap.model.design_space.space import Design, WeightedNetwork
 from nestmap.model.multicore.core_constraints import CoreMapping
 from nestmap.pipeline.explore.api import explore_network
 from nestmap.pipeline.explore.keys import key_of

@@ -18,12 +18,11 @@ from nestmap.model import (
     RunLabel,
     Workload,
 )
-from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.result import NetworkFigures
-from nestmap.model.design_space.space import WeightedNetwork
+from nestmap.model.design_space.space import Design, WeightedNetwork
 from nestmap.model.multicore.accelerator import MultiCoreAccelerator
+from nestmap.model.multicore.allocation import AllocationObjective, Generation
 from nestmap.model.multicore.core_constraints import CoreMapping
-from nestmap.model.multicore.population import AllocationObjective, Generation
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem
 from nestmap.model.multicore.schedule import ScheduleProblem
 from nestmap.pipeline.explore.keys import key_of
@@ -43,9 +42,8 @@ if TYPE_CHECKING:
 from collections.abc import Mapping, Sequence
 
 from nestmap.model.base import copy_with
-from nestmap.model.multicore.bound import StreamBound
+from nestmap.model.multicore.allocation import Individual, StreamBound
 from nestmap.model.multicore.cn_costs import RecordedCost
-from nestmap.model.multicore.population import Individual
 
 # --- costs of computation nodes that several designs and networks have ---
 

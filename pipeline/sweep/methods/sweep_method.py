@@ -9,7 +9,7 @@ from nestmap.model import InputError, Objective
 from nestmap.model.base import copy_with
 from nestmap.model.design_space.objective import SweepObjective, expression_of
 from nestmap.model.design_space.space import DesignSpace
-from nestmap.model.multicore.population import AllocationObjective
+from nestmap.model.multicore.allocation import AllocationObjective
 from nestmap.model.multicore.split_options import SplitOptions
 from nestmap.pipeline.explore.choices import named
 from nestmap.pipeline.explore.options import DesignSearchOptions, SearchOptions

@@ -7,8 +7,8 @@ from contextlib import contextmanager, suppress
 from typing import Final
 
 from nestmap.model import Recording, RecordMode, StoreError
-from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.result import DesignResult
+from nestmap.model.design_space.space import Design
 from nestmap.pipeline.sweep.explore_designs import ExploreDesigns
 from nestmap.pipeline.sweep.methods.method import TAG
 from nestmap.pipeline.sweep.record.question import SweepJob, key_tag

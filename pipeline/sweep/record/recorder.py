@@ -9,8 +9,8 @@ from typing import Final, final
 
 from nestmap.model import InputError, StoreError
 from nestmap.model.base import copy_with
-from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.result import DesignResult, NetworkFigures
+from nestmap.model.design_space.space import Design
 from nestmap.pipeline.sweep.explore_designs import DesignPoints, ExploreDesigns
 from nestmap.pipeline.sweep.result.front import Front, figures_of
 from nestmap.pipeline.sweep.space.swept_space import MachineFigures, SweptSpace

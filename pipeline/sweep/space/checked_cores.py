@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, final
 
 from nestmap.costmodel.core_areas import chip_area, core_area
 from nestmap.model import InputError, MemoryLevel, Workload, narrow_sums
-from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.expression_syntax import Value
 from nestmap.model.design_space.space import (
     CORE_QUANTITIES,
     MEMORY_QUANTITIES,
     OF_CORES,
     Description,
+    Design,
     is_derived,
 )
 from nestmap.model.errors import suggestion

@@ -17,13 +17,13 @@ from nestmap.model import (
     Workload,
     narrow_sums,
 )
-from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.expression_syntax import Value
 from nestmap.model.design_space.parameters import DERIVED
 from nestmap.model.design_space.space import (
     MEMORY_QUANTITIES,
     OF_CORES,
     Description,
+    Design,
     DesignSpace,
     is_derived,
 )

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, final
 
 from nestmap.model import InputError
-from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.expression_syntax import Value
 from nestmap.model.design_space.objective import expression_of, objective_part
 from nestmap.model.design_space.part_values import SpaceError, condition_of, number_of, value_of
-from nestmap.model.design_space.space import Description, DesignSpace
+from nestmap.model.design_space.space import Description, Design, DesignSpace
 from nestmap.model.errors import suggestion
 from nestmap.pipeline.frontend.read.accelerator import read_accelerator
 from nestmap.pipeline.frontend.read.multicore import read_multicore

@@ -6,9 +6,8 @@ from typing import Final
 
 import yaml
 
-from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.result import DesignResult
-from nestmap.model.design_space.space import Description, DesignSpace
+from nestmap.model.design_space.space import Description, Design, DesignSpace
 from nestmap.pipeline.frontend.yaml.design_space import LocatedSpace
 from nestmap.pipeline.sweep.space.design_settings import design_settings
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 from nestmap.model import Workload
-from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.expression_syntax import Value
+from nestmap.model.design_space.space import Design
 from nestmap.pipeline.sweep.space.design_settings import DesignSettings
 
 

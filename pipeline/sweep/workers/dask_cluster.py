@@ -26,7 +26,7 @@ from typing import Final, Literal, NamedTuple, Protocol, cast, final
 import nestmap.costmodel.version
 import nestmap.search.version
 from nestmap.model import InputError
-from nestmap.model.design_space.design import Design
+from nestmap.model.design_space.space import Design
 from nestmap.model.errors import warn_of_input
 from nestmap.model.user_caches import source_files
 from nestmap.pipeline.sweep.explore_designs import DesignPoints, ExploreDesigns

@@ -22,7 +22,7 @@ from typing import Final, NamedTuple, final
 from nestmap.costmodel.evaluate_rows import is_compiled_before
 from nestmap.costmodel.kernel.jit import cache_folder
 from nestmap.model import InputError
-from nestmap.model.design_space.design import Design
+from nestmap.model.design_space.space import Design
 from nestmap.pipeline.sweep.explore_designs import DesignPoints, ExploreDesigns
 from nestmap.pipeline.sweep.methods.method import SweepMethod
 from nestmap.search.parallel import map_in_order

@@ -15,9 +15,7 @@ from typing import Annotated, Final, final
 from pydantic import Field
 
 from nestmap.model.base import Frozen
-from nestmap.model.multicore.allocation import Allocation
-from nestmap.model.multicore.bound import StreamBound
-from nestmap.model.multicore.population import Individual
+from nestmap.model.multicore.allocation import Allocation, Individual, StreamBound
 from nestmap.model.multicore.schedule import ScheduleProblem
 from nestmap.model.units import Count, PositiveCount, Seed
 from nestmap.search.multicore.allocation.genetic import Evaluate

@@ -15,8 +15,14 @@ from pydantic import Field, model_validator
 
 from nestmap.model.base import Frozen, copy_with
 from nestmap.model.errors import InputError
-from nestmap.model.multicore.allocation import Allocation, AllocationSpace
-from nestmap.model.multicore.population import AllocationObjective, Fitness, Generation, Individual
+from nestmap.model.multicore.allocation import (
+    Allocation,
+    AllocationObjective,
+    AllocationSpace,
+    Fitness,
+    Generation,
+    Individual,
+)
 from nestmap.model.units import Count, PositiveCount, Seed
 
 # --- crossover and mutation of allocations; both respect the allowed cores of each node group ---

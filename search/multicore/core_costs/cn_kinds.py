@@ -23,15 +23,14 @@ from nestmap.model import (
 from nestmap.model.arrays import Ints
 from nestmap.model.base import copy_with
 from nestmap.model.dims import Dimension
-from nestmap.model.multicore.cn_kinds import CnKind, CnKinds
+from nestmap.model.multicore.cn_costs import CnKind, CnKinds
 from nestmap.model.multicore.cn_layer import CnLayer, LayerNest
 from nestmap.model.multicore.cn_workload import PARTIAL_SUMS, WITHIN_GROUP, CnWorkload
 from nestmap.model.multicore.core_constraints import CoreMapping
 from nestmap.model.units import Bits
-from nestmap.model.workload.access import AxisIndex
+from nestmap.model.workload.access import AxisIndex, Tensor
 from nestmap.model.workload.affine import Term
 from nestmap.model.workload.graph import Workload
-from nestmap.model.workload.tensor import Tensor
 
 # --- the loops and operands of nodes before splitting: layers and vector operators ---
 # Each iteration of a vector operator counts as one operation of a core's array, times the

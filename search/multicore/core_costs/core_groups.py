@@ -13,7 +13,7 @@ from nestmap.model import InfeasibleError, InputError, NoCostNode
 from nestmap.model.arrays import Ints
 from nestmap.model.multicore.accelerator import CoreId
 from nestmap.model.multicore.allocation import AllocationSpace, NodeGroup
-from nestmap.model.multicore.cn_kinds import CnKinds
+from nestmap.model.multicore.cn_costs import CnKinds
 from nestmap.model.multicore.cn_layer import CnLayer
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem
 

@@ -29,8 +29,14 @@ from nestmap.model.dims import LayerOperand, MemoryOperand
 from nestmap.model.mapping.problem import CoreProblem, ProblemContent
 from nestmap.model.mapping.spatial import SpatialMapping
 from nestmap.model.multicore.accelerator import ComputeCore, CoreId
-from nestmap.model.multicore.cn_costs import INFEASIBLE, CnCost, CnCosts, RecordedCost
-from nestmap.model.multicore.cn_kinds import CnKind, CnKinds
+from nestmap.model.multicore.cn_costs import (
+    INFEASIBLE,
+    CnCost,
+    CnCosts,
+    CnKind,
+    CnKinds,
+    RecordedCost,
+)
 from nestmap.model.multicore.cn_layer import LayerNest
 from nestmap.model.multicore.top_memories import memory_operands
 from nestmap.model.units import Bits, Count

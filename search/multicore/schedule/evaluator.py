@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from queue import SimpleQueue
 from typing import final
 
-from nestmap.model.multicore.allocation import Allocation
-from nestmap.model.multicore.population import Fitness
+from nestmap.model.multicore.allocation import Allocation, Fitness
 from nestmap.model.multicore.schedule import ScheduleProblem
 from nestmap.search.multicore.schedule.scheduler import Scheduler
 from nestmap.search.parallel import map_in_order

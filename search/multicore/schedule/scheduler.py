@@ -14,12 +14,11 @@ from nestmap.model.arrays import Ints
 from nestmap.model.dims import OUTPUT, MemoryOperand
 from nestmap.model.errors import InfeasibleError, InputError
 from nestmap.model.multicore.accelerator import ComputeCore
-from nestmap.model.multicore.allocation import Allocation
+from nestmap.model.multicore.allocation import Allocation, Fitness
 from nestmap.model.multicore.cn_costs import INFEASIBLE
 from nestmap.model.multicore.cn_layer import CnLayer
 from nestmap.model.multicore.cn_workload import WITHIN_GROUP
 from nestmap.model.multicore.interconnect import Interconnect
-from nestmap.model.multicore.population import Fitness
 from nestmap.model.multicore.schedule import CandidateRule, ScheduleProblem
 from nestmap.model.multicore.top_memories import NO_MEMORY, TopMemories, memory_operands
 from nestmap.search.multicore.schedule import table_layout as t

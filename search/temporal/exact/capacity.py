@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from nestmap.costmodel.flat_problem import FlatProblem
-from nestmap.costmodel.kernel.axes import OUT
 from nestmap.costmodel.kernel.jit import kernel
+from nestmap.costmodel.kernel.record import OUT
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.reuse import IRRELEVANT
 from nestmap.model.arrays import Flags, Floats, Ints

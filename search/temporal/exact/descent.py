@@ -13,10 +13,8 @@ import numpy as np
 
 from nestmap.costmodel.evaluate_rows import Columns, evaluate_row, write_costs
 from nestmap.costmodel.flat_problem import FlatProblem
-from nestmap.costmodel.kernel.axes import OUT
 from nestmap.costmodel.kernel.jit import kernel
-from nestmap.costmodel.kernel.record import new_record
-from nestmap.costmodel.kernel.rows import copy_row
+from nestmap.costmodel.kernel.record import OUT, copy_row, new_record
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.reuse import IRRELEVANT
 from nestmap.model.arrays import Codes, Ints

@@ -26,9 +26,8 @@ import numpy as np
 
 from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.flatten import flatten_problem
-from nestmap.costmodel.kernel.axes import FRACTIONAL, OUT
 from nestmap.costmodel.kernel.jit import kernel
-from nestmap.costmodel.kernel.record import VIEWS, copy_record
+from nestmap.costmodel.kernel.record import FRACTIONAL, OUT, VIEWS, copy_record
 from nestmap.costmodel.reuse import IRRELEVANT
 from nestmap.costmodel.spatial import DIMENSION, put_unrollings, temporal_sizes
 from nestmap.model import Layer, MappingProblem, SpatialProblem

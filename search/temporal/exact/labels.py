@@ -14,9 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from nestmap.costmodel.flat_problem import FlatProblem
-from nestmap.costmodel.kernel.axes import OUT
 from nestmap.costmodel.kernel.jit import kernel
-from nestmap.costmodel.kernel.rows import copy_row
+from nestmap.costmodel.kernel.record import OUT, copy_row
 from nestmap.model.arrays import Floats, Ints
 from nestmap.search.temporal.exact.capacity import forget, take
 from nestmap.search.temporal.exact.objective_bound import costs_of, is_worth

@@ -16,10 +16,8 @@ import numpy as np
 
 from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.flatten import flatten_problem
-from nestmap.costmodel.kernel.axes import FRACTIONAL, OUT
 from nestmap.costmodel.kernel.jit import kernel
-from nestmap.costmodel.kernel.record import copy_record, new_record
-from nestmap.costmodel.kernel.rows import copy_row
+from nestmap.costmodel.kernel.record import FRACTIONAL, OUT, copy_record, copy_row, new_record
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.reuse import IRRELEVANT
 from nestmap.costmodel.spatial import put_unrollings, temporal_sizes

@@ -31,8 +31,8 @@ from nestmap.costmodel.energy import count_accesses, memory_energy
 from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.footprint import count_bits, count_elements, find_partial_sums
 from nestmap.costmodel.hops import hop_cycles, hop_energy_of, shared_below
-from nestmap.costmodel.kernel.axes import OUT
 from nestmap.costmodel.kernel.jit import kernel
+from nestmap.costmodel.kernel.record import OUT
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.loading import ALONE, HALF_SHARED, SHARED, average_width, link_cost
 from nestmap.costmodel.reuse import count_cycles

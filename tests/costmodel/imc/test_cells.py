@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nestmap.costmodel.evaluate import evaluate
-from nestmap.costmodel.imc.cells import precharge_energy
+from nestmap.costmodel.imc.layer import precharge_energy
 from nestmap.model import InMemoryCompute, TemporalMapping
 from tests.costmodel.imc.machines import (
     MACRO,

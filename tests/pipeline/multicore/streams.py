@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final, final
 
 from nestmap.model import Layer, Workload
-from nestmap.model.multicore.population import Generation
+from nestmap.model.multicore.allocation import Generation
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem
 from nestmap.model.multicore.schedule import ScheduleProblem
 from nestmap.model.multicore.split_options import HintLoop, SplitOptions

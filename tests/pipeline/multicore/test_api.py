@@ -13,7 +13,7 @@ import pytest
 import nestmap
 from nestmap.model import InputError, Objective, StoreError
 from nestmap.model.base import copy_with
-from nestmap.model.multicore.population import AllocationObjective, Generation
+from nestmap.model.multicore.allocation import AllocationObjective, Generation
 from nestmap.model.multicore.schedule import CandidateRule
 from nestmap.pipeline.explore.resume import resume
 from nestmap.pipeline.multicore.api import (

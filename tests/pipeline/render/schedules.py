@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nestmap.model.multicore.population import Fitness, Generation, Individual
+from nestmap.model.multicore.allocation import Fitness, Generation, Individual
 from nestmap.model.multicore.schedule import (
     OperandStreams,
     Residencies,

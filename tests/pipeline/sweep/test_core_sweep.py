@@ -16,7 +16,7 @@ from nestmap.model import InputError, Objective
 from nestmap.model.base import copy_with
 from nestmap.model.design_space.expression import Expression
 from nestmap.model.design_space.objective import ObjectiveFormula
-from nestmap.model.multicore.population import AllocationObjective
+from nestmap.model.multicore.allocation import AllocationObjective
 from nestmap.model.multicore.problem import StreamProblem
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan

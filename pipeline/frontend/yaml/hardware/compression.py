@@ -7,7 +7,7 @@ from typing import Final
 
 from nestmap.model import Compression
 from nestmap.model.errors import suggestion
-from nestmap.model.hardware.compression import BITMASK, MOST_RUN_BITS, RUN_LENGTH
+from nestmap.model.hardware.memory import BITMASK, MOST_RUN_BITS, RUN_LENGTH
 from nestmap.pipeline.frontend.yaml.field_schema import KEY, Entries, Field, Form, Need, Origin
 from nestmap.pipeline.frontend.yaml.located_node import Node
 

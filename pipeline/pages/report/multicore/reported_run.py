@@ -8,10 +8,8 @@ from typing import final
 from uuid import UUID
 
 from nestmap.model import InfeasibleError, InputError
-from nestmap.model.multicore.bound import StreamBound
-from nestmap.model.multicore.population import AllocationObjective, Fitness, Generation
-from nestmap.model.multicore.schedule import Schedule
-from nestmap.model.multicore.search_result import AllocationSearch
+from nestmap.model.multicore.allocation import AllocationObjective, Fitness, Generation, StreamBound
+from nestmap.model.multicore.schedule import AllocationSearch, Schedule
 from nestmap.model.multicore.top_memories import TopMemories
 from nestmap.pipeline.format.runs import titled
 from nestmap.pipeline.multicore.pipeline import rebuild_problem

@@ -8,8 +8,8 @@ from typing import Final
 import numpy as np
 
 from nestmap.model.multicore.accelerator import StorageCore
+from nestmap.model.multicore.allocation import Fitness
 from nestmap.model.multicore.interconnect import Interconnect
-from nestmap.model.multicore.population import Fitness
 from nestmap.model.multicore.schedule import Schedule
 from nestmap.pipeline.analysis.schedule.names import ScheduleNames
 from nestmap.pipeline.analysis.schedule.resource_loads import core_loads, wire_loads

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from nestmap.model.multicore.population import Generation
+from nestmap.model.multicore.allocation import Generation
 from nestmap.model.multicore.schedule import Schedule
 from nestmap.pipeline.analysis.schedule.search_progress import front_view
 from nestmap.pipeline.render.charts.chart import Chart

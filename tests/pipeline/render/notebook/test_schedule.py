@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from nestmap.model.base import copy_with
-from nestmap.model.multicore.population import AllocationObjective
-from nestmap.model.multicore.schedule import Schedule
-from nestmap.model.multicore.search_result import AllocationSearch
+from nestmap.model.multicore.allocation import AllocationObjective
+from nestmap.model.multicore.schedule import AllocationSearch, Schedule
 from nestmap.pipeline.format.numbers import capacity, cycles, energy
 from tests.notebooks.shown import html_of, page_of, tables_of, text_of
 from tests.pipeline.render.schedules import pipelined, search

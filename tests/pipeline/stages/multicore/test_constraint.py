@@ -9,8 +9,7 @@ from typing import final
 import pytest
 
 from nestmap.model import InfeasibleError, InputError
-from nestmap.model.multicore.bound import StreamBound
-from nestmap.model.multicore.population import AllocationObjective
+from nestmap.model.multicore.allocation import AllocationObjective, StreamBound
 from nestmap.model.multicore.schedule import ScheduleProblem
 from nestmap.pipeline.stages.multicore.constraint import (
     ConstraintAllocationStage,

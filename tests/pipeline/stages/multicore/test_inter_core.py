@@ -10,10 +10,14 @@ from typing import final
 import pytest
 
 from nestmap.model import InfeasibleError, InputError
-from nestmap.model.multicore.allocation import Allocation
-from nestmap.model.multicore.population import AllocationObjective, Fitness, Generation, Individual
-from nestmap.model.multicore.schedule import ScheduleProblem
-from nestmap.model.multicore.search_result import AllocationSearch
+from nestmap.model.multicore.allocation import (
+    Allocation,
+    AllocationObjective,
+    Fitness,
+    Generation,
+    Individual,
+)
+from nestmap.model.multicore.schedule import AllocationSearch, ScheduleProblem
 from nestmap.pipeline.stages.multicore.inter_core import (
     BestAllocationStage,
     FrontSchedulesStage,

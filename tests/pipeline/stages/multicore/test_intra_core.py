@@ -36,8 +36,7 @@ from nestmap.model import (
 from nestmap.model.base import copy_with
 from nestmap.model.mapping.problem import CoreProblem
 from nestmap.model.multicore.accelerator import ComputeCore, MultiCoreAccelerator
-from nestmap.model.multicore.cn_costs import INFEASIBLE, RecordedCost
-from nestmap.model.multicore.cn_kinds import CoreCosts
+from nestmap.model.multicore.cn_costs import INFEASIBLE, CoreCosts, RecordedCost
 from nestmap.model.multicore.core_constraints import CoreAllocation, CoreMapping
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem
 from nestmap.model.multicore.schedule import CandidateRule, ScheduleOptions

@@ -9,9 +9,8 @@ import pytest
 
 import nestmap
 from nestmap.model import InputError, Objective
-from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.result import DesignResult, NetworkFigures
-from nestmap.model.design_space.space import Aggregate
+from nestmap.model.design_space.space import Aggregate, Design
 from nestmap.pipeline.sweep.choice.choice import choose_designs
 from nestmap.pipeline.sweep.explore_designs import DesignPoints, ExploreDesigns
 from nestmap.pipeline.sweep.options import Strategy

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from nestmap.model import InputError
-from nestmap.model.design_space.design import Design
-from nestmap.model.design_space.space import DesignSpace
+from nestmap.model.design_space.space import Design, DesignSpace
 from nestmap.pipeline.frontend.yaml.design_space import parse_design_space
 from nestmap.pipeline.sweep.choice.choice import (
     MOST_DESIGNS,

@@ -8,8 +8,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from hypothesis import strategies as st
 
-from nestmap.model.multicore.allocation import Allocation, AllocationSpace, NodeGroup
-from nestmap.model.multicore.population import AllocationObjective, Fitness, Individual
+from nestmap.model.multicore.allocation import (
+    Allocation,
+    AllocationObjective,
+    AllocationSpace,
+    Fitness,
+    Individual,
+    NodeGroup,
+)
 from nestmap.search.multicore.allocation.genetic import Evaluate
 
 ALL = tuple(AllocationObjective)

@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
-from nestmap.model.multicore.allocation import Allocation
-from nestmap.model.multicore.bound import StreamBound
-from nestmap.model.multicore.population import Fitness
+from nestmap.model.multicore.allocation import Allocation, Fitness, StreamBound
 from nestmap.model.multicore.schedule import ScheduleProblem
 from nestmap.search.multicore.allocation.cp_sat_model import Limits, Program, Relaxation
 from nestmap.search.multicore.allocation.cp_sat_search import ConstraintOptions, prove

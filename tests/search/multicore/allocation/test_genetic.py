@@ -13,8 +13,14 @@ from pydantic import ValidationError
 
 from nestmap.model import InputError
 from nestmap.model.base import copy_with
-from nestmap.model.multicore.allocation import Allocation, AllocationSpace
-from nestmap.model.multicore.population import AllocationObjective, Fitness, Generation, Individual
+from nestmap.model.multicore.allocation import (
+    Allocation,
+    AllocationObjective,
+    AllocationSpace,
+    Fitness,
+    Generation,
+    Individual,
+)
 from nestmap.search.multicore.allocation.genetic import (
     GeneticOptions,
     costs_of,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nestmap.model.multicore.population import AllocationObjective, Individual
+from nestmap.model.multicore.allocation import AllocationObjective, Individual
 from nestmap.search.multicore.allocation.genetic import (
     costs_of,
     pareto_front,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nestmap.model import Counting, LayerNode, Workload
-from nestmap.model.multicore.cn_kinds import CnKind
+from nestmap.model.multicore.cn_costs import CnKind
 from nestmap.model.multicore.cn_workload import PARTIAL_SUMS, CnWorkload, ComputationNode
 from nestmap.model.multicore.core_constraints import CoreMapping
 from nestmap.model.multicore.split_options import HintLoop, SplitOptions

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import Accelerator, Layer, LayerNode, MemoryLevel, Objective
 from nestmap.model.multicore.accelerator import ComputeCore
-from nestmap.model.multicore.cn_costs import RecordedCost
-from nestmap.model.multicore.cn_kinds import CnKind
+from nestmap.model.multicore.cn_costs import CnKind, RecordedCost
 from nestmap.model.multicore.top_memories import memory_operands
 from nestmap.pipeline.stage_graph import each
 from nestmap.pipeline.stages import CostModelStage, LomaStage, SpatialMappingGeneratorStage, minimal

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nestmap.model import Counting, Layer, Loop, Tensor, VectorNode, Workload
-from nestmap.model.multicore.cn_kinds import CnKind
+from nestmap.model.multicore.cn_costs import CnKind
 from nestmap.model.multicore.cn_workload import CnWorkload
 from nestmap.model.multicore.core_constraints import CoreMapping
 from nestmap.model.multicore.split_options import HintLoop, SplitOptions

@@ -8,7 +8,7 @@ import pytest
 
 from nestmap.model.multicore.cn_workload import CnWorkload
 from nestmap.model.multicore.split_options import HintLoop, SplitOptions
-from nestmap.model.workload.builders.access import elementwise_nest
+from nestmap.model.workload.builders.matrix_products import elementwise_nest
 from nestmap.pipeline.frontend.networks import generate_workload
 from nestmap.search.multicore.split.split_workload import split_workload
 

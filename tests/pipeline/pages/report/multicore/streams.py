@@ -7,8 +7,8 @@ from functools import cache
 from typing import Final
 
 from nestmap.model.base import copy_with
+from nestmap.model.multicore.allocation import Fitness, Generation, Individual
 from nestmap.model.multicore.cn_layer import CnLayer
-from nestmap.model.multicore.population import Fitness, Generation, Individual
 from nestmap.model.multicore.schedule import Schedule
 from nestmap.model.multicore.top_memories import TopMemories
 from nestmap.pipeline.pages.report.multicore.page import stream_report
