@@ -32,7 +32,7 @@ from nestmap.store.read.named_queries import (
 )
 from nestmap.store.read.relation import Relation
 from nestmap.store.read.run_lookup import find_run
-from nestmap.store.rows.run_kinds import RunStatus
+from nestmap.store.rows.run_records import RunStatus
 from nestmap.store.schema.migrate import check_schema, check_tables, migrate
 
 if TYPE_CHECKING:  # loaded when a method uses them: an SQL query needs none of them
@@ -49,7 +49,7 @@ if TYPE_CHECKING:  # loaded when a method uses them: an SQL query needs none of 
     from nestmap.model.multicore.allocation import Generation
     from nestmap.model.multicore.cn_costs import RecordedCost
     from nestmap.store.read.explored_layers import ExploredLayer
-    from nestmap.store.read.multicore import RecordedStream
+    from nestmap.store.read.results import RecordedStream
     from nestmap.store.read.searches import SearchCosts
     from nestmap.store.record.multicore_run import StreamRun
     from nestmap.store.record.run import Run
@@ -377,7 +377,7 @@ class Store:
             StoreError: if there is no such run, or it is a single-core run.
         """
         with self._database.read() as connection:
-            return read.multicore.read_stream(connection, run)
+            return read.results.read_stream(connection, run)
 
     def generations(self, run: UUID) -> tuple[Generation, ...]:
         """All generations of a multi-core run, oldest first.

@@ -53,8 +53,7 @@ from nestmap.pipeline.stages import SpatialMappingConversionStage, WorkloadStage
 from nestmap.pipeline.stages.mapping.imc_skipped import skipped_note
 from nestmap.pipeline.util.json import write_json
 from nestmap.search.temporal.loop_factors import temporal_sizes
-from nestmap.search.temporal.pinned import place_pinned_levels
-from nestmap.search.temporal.pinned_order import allocate_order
+from nestmap.search.temporal.pinned import allocate_order, place_pinned_levels
 
 # --- parses a temporal mapping on the command line: an order of loops, and cuts per operand ---
 

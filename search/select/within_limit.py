@@ -8,7 +8,7 @@ partial selections that the dual shows to be worse than the best one known are d
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, NamedTuple, final
@@ -16,7 +16,34 @@ from typing import Final, NamedTuple, final
 import numpy as np
 import numpy.typing as npt
 
+from nestmap.model import EvaluationBatch, front_rows
 from nestmap.model.arrays import Rows
+from nestmap.search.select.shortlist import Columns, Shortlist, shortlist
+
+# --- the Pareto front of a stream of evaluations, without storing them ---
+
+
+def pareto_front(batches: Iterable[EvaluationBatch]) -> Shortlist:
+    """The Pareto-optimal (non-dominated) rows in energy and latency.
+
+    Sorted by ascending energy and therefore descending latency; of equal rows, the first is kept.
+    Utilization is not a separate objective: it is a layer's ideal cycles, which are the same for
+    all its mappings, over the latency, which also includes the idle units of a spatial mapping.
+
+    Raises:
+        ValueError: if there is no batch at all.
+    """
+    return shortlist(batches, _costs, _front)
+
+
+def _costs(batch: EvaluationBatch) -> Columns:
+    return batch.energy, batch.latency2
+
+
+def _front(columns: Columns) -> Rows:
+    energy, latency = columns
+    return front_rows(energy, latency)
+
 
 Floats = npt.NDArray[np.float64]
 

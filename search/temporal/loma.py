@@ -15,13 +15,16 @@ from nestmap.costmodel.kernel.record import new_record
 from nestmap.model import Loop, MappingBatch, MappingType, SpatialProblem
 from nestmap.model.arrays import Codes
 from nestmap.search.parallel import map_in_order
-from nestmap.search.temporal.bounds import with_bounds
-from nestmap.search.temporal.infeasibility import add_failures, infeasibility_statistics
 from nestmap.search.temporal.loop_factors import loop_factors
 from nestmap.search.temporal.memory_allocation import Failures, allocate_rows
 from nestmap.search.temporal.ordering import pinned_orders
 from nestmap.search.temporal.permutations import count_permutations, encode, permutations
 from nestmap.search.temporal.pinned import pinned_batch, pinned_mapping
+from nestmap.search.temporal.statistics import (
+    add_failures,
+    infeasibility_statistics,
+    with_bounds,
+)
 
 CHUNK = 8192
 """Orders per chunk: large enough to keep kernels busy, small enough to fit the cache."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
+
+import numpy as np
 
 from nestmap.costmodel.evaluate import factor_table
 from nestmap.costmodel.flatten import flatten
@@ -10,16 +13,17 @@ from nestmap.costmodel.kernel.record import new_record
 from nestmap.model import (
     Cuts,
     InputError,
+    Loop,
     MappingBatch,
     PinnedLevels,
     SpatialProblem,
     TemporalMapping,
 )
 from nestmap.model.dims import LayerOperand
-from nestmap.search.temporal.infeasibility import infeasibility_statistics
 from nestmap.search.temporal.loop_factors import temporal_sizes
-from nestmap.search.temporal.memory_allocation import Failures, fits
+from nestmap.search.temporal.memory_allocation import Failures, allocate_rows, fits
 from nestmap.search.temporal.ordering import complete_order, explicit_ordering
+from nestmap.search.temporal.statistics import infeasibility_statistics
 
 
 def pinned_batch(spatial: SpatialProblem) -> MappingBatch | None:
@@ -99,3 +103,21 @@ def _cuts(spatial: SpatialProblem, operand: LayerOperand, levels: PinnedLevels, 
 def _fault(spatial: SpatialProblem, found: str, expected: str) -> InputError:
     where = spatial.problem.constraints.place_for("memory_levels", spatial.layer.name)
     return InputError(where, found, expected)
+
+
+# --- allocates memories for one loop order with LOMA ---
+
+
+def allocate_order(spatial: SpatialProblem, order: Sequence[Loop]) -> MappingBatch:
+    """A batch with that order and its memory allocation; empty if the memories are too small.
+
+    ``order`` has the innermost loop first and covers all temporal iterations. The statistics of an
+    empty batch tell which memory is too small for which operands.
+    """
+    factors, failures = tuple(dict.fromkeys(order)), new_record(Failures)
+    codes = np.array([[factors.index(loop) for loop in order]], np.uint8)
+    table = factor_table(spatial, factors)
+    orders, cuts = allocate_rows(flatten(spatial), table, codes, False, failures)
+    if not len(orders):
+        return MappingBatch.empty(spatial, infeasibility_statistics(spatial, failures))
+    return MappingBatch(spatial, factors, orders, cuts)

@@ -35,8 +35,6 @@ from nestmap.model.arrays import Codes, Floats, Ints
 from nestmap.model.units import Cooling, PositiveCount, Seed, Temperature
 from nestmap.search.parallel import map_in_order
 from nestmap.search.select.best import best_of
-from nestmap.search.temporal.bounds import with_bounds
-from nestmap.search.temporal.infeasibility import add_failures, infeasibility_statistics
 from nestmap.search.temporal.loma import feasible_orders, loma, loma_order_count
 from nestmap.search.temporal.loop_factors import prime_factors
 from nestmap.search.temporal.memory_allocation import (
@@ -48,6 +46,11 @@ from nestmap.search.temporal.memory_allocation import (
 )
 from nestmap.search.temporal.ordering import PinnedOrder, pinned_orders
 from nestmap.search.temporal.permutations import count_permutations, encode
+from nestmap.search.temporal.statistics import (
+    add_failures,
+    infeasibility_statistics,
+    with_bounds,
+)
 
 # --- one chain of simulated annealing over loop orders, compiled: swap, allocate, cost, accept ---
 

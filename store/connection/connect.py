@@ -13,7 +13,19 @@ import duckdb
 
 from nestmap.model import StoreError
 from nestmap.store.connection.errors import is_full, wrap_errors
-from nestmap.store.connection.quote import quote_literal
+
+# --- texts as parts of SQL statements ---
+
+
+def quote_literal(text: str) -> str:
+    """The text as an SQL string literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def quote_name(text: str) -> str:
+    """The text as an SQL identifier."""
+    return '"' + text.replace('"', '""') + '"'
+
 
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "python_enable_replacements": False,  # a table name in SQL is never a Python variable

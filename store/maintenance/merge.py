@@ -14,11 +14,12 @@ from nestmap.store.connection.connect import (
     connect_read_only,
     connect_unrestricted,
     query_number,
+    quote_literal,
+    quote_name,
     transaction,
 )
 from nestmap.store.connection.database import PATIENCE, open_with_retry
 from nestmap.store.connection.errors import wrap_errors
-from nestmap.store.connection.quote import quote_literal, quote_name
 from nestmap.store.schema.migrate import check_schema, check_tables, migrate
 from nestmap.store.schema.tables import (
     CONTENT_TABLES,

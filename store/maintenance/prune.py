@@ -14,21 +14,27 @@ from uuid import UUID
 import duckdb
 
 from nestmap.model import Frozen, StoreError
-from nestmap.store.connection.connect import connect_read_only, query_number, transaction
+from nestmap.store.connection.connect import (
+    connect_read_only,
+    query_number,
+    quote_literal,
+    quote_name,
+    transaction,
+)
 from nestmap.store.connection.database import PATIENCE, open_with_retry
 from nestmap.store.connection.errors import wrap_errors
-from nestmap.store.connection.quote import quote_literal, quote_name
 from nestmap.store.maintenance.merge import open_store
 from nestmap.store.read.run_lookup import find_run
 from nestmap.store.read.sweep_lookup import find_sweep_key
 from nestmap.store.rows.run_processes import mark_interrupted
-from nestmap.store.schema.references import Reference, references
 from nestmap.store.schema.tables import (
     CONTENT_TABLES,
     EVALUATION_ROWS,
     PART_OF,
     SMALL_TABLES,
     VERSION_TABLE,
+    Reference,
+    references,
 )
 
 K = TypeVar("K")

@@ -1,4 +1,3 @@
 from . import explored_layers as explored_layers
-from . import multicore as multicore
 from . import results as results
 from . import sweeps as sweeps

@@ -26,7 +26,7 @@ from nestmap.store.read.completed_searches import (
     front_of,
     search_of,
 )
-from nestmap.store.read.parsed import parsed_accelerator
+from nestmap.store.read.searches import parsed_accelerator
 
 _TopLevels = TypeAdapter(tuple[TopLevel, ...])
 

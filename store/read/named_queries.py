@@ -14,7 +14,7 @@ import duckdb
 from nestmap.model import StoreError
 from nestmap.model.evaluation.recording import LAST_RUN
 from nestmap.store import rows
-from nestmap.store.connection.quote import quote_name
+from nestmap.store.connection.connect import quote_name
 from nestmap.store.read.relation import Relation
 from nestmap.store.read.run_lookup import find_run
 from nestmap.store.read.sql import Value, parameter_names, query

@@ -13,6 +13,7 @@ import numpy as np
 from nestmap.model import (
     CostModelEvaluation,
     EvaluationBatch,
+    Frozen,
     Infeasibility,
     InfeasibleLayer,
     Layer,
@@ -31,11 +32,12 @@ from nestmap.model import (
     front_rows,
 )
 from nestmap.model.base import copy_with
-from nestmap.store.read.parsed import parsed_workload
+from nestmap.model.multicore.allocation import Allocation, Generation, Individual, StreamBound
 from nestmap.store.read.searches import (
     SearchCosts,
     SearchRow,
     find_search,
+    parsed_workload,
     read_costs,
     read_front,
     read_problem,
@@ -45,7 +47,8 @@ from nestmap.store.read.searches import (
     searches_of,
 )
 from nestmap.store.rows.content import BOUND_COLUMNS, BoundsRow
-from nestmap.store.rows.runs import check_single_core, read_run, unknown_run
+from nestmap.store.rows.generations import read_bound, read_generation
+from nestmap.store.rows.runs import check_single_core, read_run, read_stream_info, unknown_run
 
 # --- the layers of a finished run for which its searches found no mapping ---
 # They have no results; their searches say why (``run_searches``, ``infeasible``).
@@ -348,3 +351,48 @@ def _repeat_front(front: LayerFront, layer: Layer) -> LayerFront:
 def _rename(cmes: Sequence[CostModelEvaluation], layer: str) -> Iterator[CostModelEvaluation]:
     for cme in cmes:
         yield copy_with(cme, {"layer": layer})
+
+
+# --- multi-core runs read back: the state of their search ---
+
+_REPORTED = "SELECT allocation FROM schedules WHERE run = ?"
+
+
+class RecordedStream(Frozen, frozen=True):
+    """The state of the search of a multi-core run.
+
+    ``generation`` is the newest one; if only the constraint engine ran, it holds the result of that
+    engine. ``bound`` is the result of the constraint engine, ``reported`` the allocation whose
+    schedule is recorded once the run is done.
+    """
+
+    generation: Generation
+    bound: StreamBound | None
+    reported: Allocation | None
+
+    @property
+    def front(self) -> tuple[Individual, ...]:
+        """The Pareto-optimal allocations."""
+        return self.generation.front
+
+
+def read_stream(connection: duckdb.DuckDBPyConnection, run: UUID) -> RecordedStream:
+    """The state of the search of a multi-core run.
+
+    Raises:
+        StoreError: if there is no such run, or it is a single-core run.
+    """
+    read_stream_info(connection, run)
+    bound = read_bound(connection, run)
+    reported: list[tuple[list[int]]] = connection.execute(_REPORTED, [run]).fetchall()
+    return RecordedStream(
+        generation=read_generation(connection, run) or _constraint_generation(bound),
+        bound=bound,
+        reported=tuple(reported[0][0]) if reported else None,
+    )
+
+
+def _constraint_generation(bound: StreamBound | None) -> Generation:
+    best = (bound.best,) if bound and bound.best else ()
+    evaluations = bound.evaluations if bound else 0
+    return Generation(number=0, population=best, front=best, evaluations=evaluations)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple, TypedDict
 from uuid import UUID
 
@@ -13,6 +14,7 @@ import pyarrow as pa
 from pydantic import TypeAdapter
 
 from nestmap.model import (
+    Accelerator,
     EvaluationBatch,
     Infeasibility,
     Layer,
@@ -23,11 +25,26 @@ from nestmap.model import (
     SpatialMapping,
     SpatialProblem,
     TopLevel,
+    Workload,
 )
 from nestmap.model.base import copy_with
-from nestmap.store.read.parsed import parsed_accelerator
 from nestmap.store.rows.content import BOUND_COLUMNS, BoundsRow
 from nestmap.store.rows.evaluations import MappingCoding, floats, from_arrow
+
+# --- models from the JSON of the store; a text that is read again and again is parsed once ---
+
+
+@lru_cache(maxsize=16)
+def parsed_accelerator(json: str) -> Accelerator:
+    """The accelerator; the searches of a run have the same one."""
+    return Accelerator.model_validate_json(json)
+
+
+@lru_cache(maxsize=4)
+def parsed_workload(json: str) -> Workload:
+    """The workload; reports read it once for each layer."""
+    return Workload.model_validate_json(json)
+
 
 _TopLevels = TypeAdapter(tuple[TopLevel, ...])
 

@@ -9,8 +9,7 @@ import duckdb
 
 from nestmap.model.errors import StoreError
 from nestmap.model.evaluation.recording import LAST_RUN
-from nestmap.store.connection.connect import query_number
-from nestmap.store.connection.quote import quote_literal, quote_name
+from nestmap.store.connection.connect import query_number, quote_literal, quote_name
 
 _SHOWN: Final = 5
 _SWEEPS: Final = """

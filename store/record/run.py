@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from time import process_time
+from time import monotonic, process_time
 from types import TracebackType
 from typing import NamedTuple, final
 from uuid import UUID
@@ -33,7 +33,6 @@ from nestmap.store.read.completed_searches import (
     read_completed_searches,
 )
 from nestmap.store.read.explored_layers import ExploredLayer, read_explored_layers
-from nestmap.store.record.commit_policy import CommitPolicy
 from nestmap.store.record.lifecycle import RunLifecycle
 from nestmap.store.record.search import Search
 from nestmap.store.rows.cmes import read_cme, write_cmes
@@ -47,9 +46,56 @@ from nestmap.store.rows.content import (
     write_layers,
     write_spatial_mappings,
 )
-from nestmap.store.rows.run_kinds import RunStatus
-from nestmap.store.rows.run_records import LayerInfo, RecordedNumbers, RunInfo, SearchInfo
+from nestmap.store.rows.run_records import (
+    LayerInfo,
+    RecordedNumbers,
+    RunInfo,
+    RunStatus,
+    SearchInfo,
+)
 from nestmap.store.rows.runs import delete_unlinked_searches, recorded_numbers
+
+# --- when evaluations that wait to be written are committed ---
+
+ROW_GROUP = 122_880
+"""Evaluations committed together, or a multiple: DuckDB's row group.
+
+It writes these straight to the file; a few rows more and it takes twice the time and the room.
+"""
+
+MIN_COMMIT_INTERVAL = 1.0
+"""Seconds since the last commit after which the end of a search is committed."""
+
+MAX_COMMIT_INTERVAL = 5.0
+"""Seconds after which all that waits is committed, also in the middle of a search."""
+
+
+@final
+class CommitPolicy:
+    """When to commit, by the number of evaluations that wait and the time since the last commit."""
+
+    def __init__(self) -> None:
+        self.restart()
+
+    def restart(self) -> None:
+        """Something was committed."""
+        self._last = monotonic()
+
+    def due(self, waiting: int) -> int | None:
+        """How many of the evaluations to commit in the middle of a search; ``None``: no commit."""
+        if waiting >= ROW_GROUP:
+            return waiting - waiting % ROW_GROUP
+        return waiting if self._elapsed > MAX_COMMIT_INTERVAL else None
+
+    @property
+    def is_due_after_search(self) -> bool:
+        """Whether to commit where a search has ended."""
+        return self._elapsed > MIN_COMMIT_INTERVAL
+
+    @property
+    def _elapsed(self) -> float:
+        return monotonic() - self._last
+
 
 # --- what a run need not compute again ---
 

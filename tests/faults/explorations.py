@@ -43,7 +43,7 @@ from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.explore.resume import resume
 from nestmap.store import Store
 from nestmap.store.connection import database
-from nestmap.store.record import commit_policy
+from nestmap.store.record import run as recording
 from nestmap.store.record.lifecycle import RunLifecycle
 from tests.costmodel.machines import machine, matmul, memory
 from tests.loma import with_loma
@@ -160,9 +160,9 @@ def explore(order: Order) -> Exploration | FrontExploration:
 def committing_often() -> Generator[None]:
     """Runs of this process commit small chunks, and let go of the file in between."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(commit_policy, "ROW_GROUP", CHUNK)
+        patch.setattr(recording, "ROW_GROUP", CHUNK)
         patch.setattr("nestmap.store.record.search.BLOCK", 1)
-        patch.setattr(commit_policy, "MAX_COMMIT_INTERVAL", 0.02)
+        patch.setattr(recording, "MAX_COMMIT_INTERVAL", 0.02)
         patch.setattr(database, "LONGEST_USE", 0.1)
         patch.setattr(database, "_IDLE_SECONDS", 0.03)
         yield

@@ -33,8 +33,8 @@ ExplorationBar.observe = interrupted
 
 IN_A_TRANSACTION = f"""
 {START}
-from nestmap.store.record import commit_policy, run as writer
-commit_policy.MAX_COMMIT_INTERVAL = 0  # commits at once
+from nestmap.store.record import run as writer
+writer.MAX_COMMIT_INTERVAL = 0  # commits at once
 write = writer.Run._write
 def interrupted(*arguments):
     write(*arguments)
@@ -79,8 +79,8 @@ SweepBar.explored = interrupted
 
 IN_THE_THIRD_RUN = f"""
 {START}
-from nestmap.store.record import commit_policy, run as writer
-commit_policy.MAX_COMMIT_INTERVAL = 0  # commits at once
+from nestmap.store.record import run as writer
+writer.MAX_COMMIT_INTERVAL = 0  # commits at once
 write, runs = writer.Run._write, []
 def interrupted(run, *arguments):
     write(run, *arguments)

@@ -56,8 +56,8 @@ writer.Run.find_search = endless
 AFTER_A_COMMIT: Final = f"""
 {START}
 from contextlib import contextmanager
-from nestmap.store.record import commit_policy, lifecycle
-commit_policy.MAX_COMMIT_INTERVAL = 0  # commits at once
+from nestmap.store.record import lifecycle, run
+run.MAX_COMMIT_INTERVAL = 0  # commits at once
 transaction = lifecycle.transaction
 commits = []
 @contextmanager

@@ -374,8 +374,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 FILL = """
 from pathlib import Path
-from nestmap.store.record import commit_policy, lifecycle, search
-search.BLOCK = commit_policy.ROW_GROUP = 1
+from nestmap.store.record import lifecycle, run, search
+search.BLOCK = run.ROW_GROUP = 1
 writing, transactions = lifecycle.RunLifecycle.writing, []
 def fill():
     with Path({filler!r}).open("ab", buffering=0) as file:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from nestmap.model import Counting
 from nestmap.model.base import copy_with
 from nestmap.model.multicore.schedule import CandidateRule, Schedule
-from nestmap.search.multicore.schedule.schedule_one import schedule
+from nestmap.search.multicore.schedule.evaluator import schedule
 from tests.golden.schedules import NAMES, problem_of, recorded_schedule
 
 HEAD = (

@@ -11,7 +11,7 @@ import pytest
 from nestmap.model.multicore.interconnect import Interconnect
 from nestmap.model.multicore.schedule import Schedule, TransferKind
 from nestmap.model.multicore.top_memories import TopMemories
-from nestmap.search.multicore.schedule.schedule_one import schedule
+from nestmap.search.multicore.schedule.evaluator import schedule
 from tests.golden.compared import table
 from tests.golden.schedules import NAMES, RecordedSchedule, problem_of, recorded_schedule
 

@@ -15,7 +15,7 @@ from nestmap.model import Objective, StoreError
 from nestmap.model.base import copy_with
 from nestmap.model.design_space.result import DesignResult, NetworkFigures
 from nestmap.store import DesignRow, Parameter, RecordedSweep, Store, SweepState
-from nestmap.store.connection.quote import quote_name
+from nestmap.store.connection.connect import quote_name
 from nestmap.store.maintenance.check import check_store
 from nestmap.store.maintenance.merge import merge_stores
 from nestmap.store.maintenance.prune import PruneSelection, prune

@@ -30,7 +30,7 @@ from nestmap.search import best_of
 from nestmap.search.spatial.all_mappings import SpatialCandidates, all_spatial_mappings
 from nestmap.search.temporal.exact.fitting_rows import first_different
 from nestmap.search.temporal.loma import feasible_orders
-from nestmap.search.temporal.pinned_order import allocate_order
+from nestmap.search.temporal.pinned import allocate_order
 
 # --- evaluates a layer under other spatial mappings than that of a result ---
 

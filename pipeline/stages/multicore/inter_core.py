@@ -114,7 +114,7 @@ def schedule_allocation(problem: ScheduleProblem, allocation: Allocation) -> Sch
     Raises:
         InfeasibleError: where the allocation cannot be scheduled.
     """
-    from nestmap.search.multicore.schedule.schedule_one import schedule  # noqa: PLC0415 (as above)
+    from nestmap.search.multicore.schedule.evaluator import schedule  # noqa: PLC0415 (as above)
 
     return schedule(problem, allocation)
 

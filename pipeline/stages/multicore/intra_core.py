@@ -24,8 +24,7 @@ from nestmap.pipeline.stages.mapping.loma import CostModelStage, LomaStage
 from nestmap.pipeline.stages.mapping.reduce import Costing, minimal
 from nestmap.pipeline.stages.multicore.cost_ledger import CostLedger
 from nestmap.pipeline.stages.multicore.dataflows import CustomSpatialMappingGeneratorStage
-from nestmap.search.multicore.core_costs.cn_kinds import cn_kinds
-from nestmap.search.multicore.core_costs.core_groups import Groups, gene_space, groups_of
+from nestmap.search.multicore.core_costs.cn_kinds import Groups, cn_kinds, gene_space, groups_of
 from nestmap.search.multicore.core_costs.cost_table import Cell, CoreView, CostTable, columns
 from nestmap.search.multicore.core_costs.offchip_memory import offchip_of
 from nestmap.search.version import VERSION as SEARCH_VERSION

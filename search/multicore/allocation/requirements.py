@@ -14,7 +14,7 @@ import numpy as np
 from nestmap.model import Counting
 from nestmap.model.arrays import Flags, Ints
 from nestmap.model.dims import OUTPUT
-from nestmap.model.multicore.cn_workload import WITHIN_GROUP
+from nestmap.model.multicore.cn_workload import WITHIN_GROUP, CnWorkload
 from nestmap.model.multicore.schedule import ScheduleProblem
 from nestmap.model.multicore.top_memories import NO_MEMORY, TopMemories
 from nestmap.search.multicore.allocation.core_distances import (
@@ -23,7 +23,29 @@ from nestmap.search.multicore.allocation.core_distances import (
     cycles,
     to_lists,
 )
-from nestmap.search.multicore.allocation.offchip_inputs import OffChipInput, offchip_inputs
+from nestmap.search.multicore.schedule.node_reads import constant_reads
+
+# --- the parts of tensors that are read from off-chip memory, since no node writes them ---
+
+
+class OffChipInput(NamedTuple):
+    """A part of a tensor in off-chip memory, and the input of a node that reads it."""
+
+    part: int
+    read: int
+    bits: int
+
+
+def offchip_inputs(nodes: CnWorkload) -> tuple[tuple[OffChipInput, ...], ...]:
+    """For each node, the parts that it needs from off-chip memory."""
+    reads = constant_reads(nodes)
+    node, part, place = to_lists(reads.node), to_lists(reads.part), to_lists(reads.place)
+    supplies = map(OffChipInput, part, place, to_lists(reads.bits[reads.part]))
+    found: list[list[OffChipInput]] = [[] for _ in range(len(nodes))]
+    for reader, supply in zip(node, supplies, strict=True):
+        found[reader].append(supply)
+    return tuple(map(tuple, found))
+
 
 # --- the tensors that memories may hold while a node is scheduled, with unscheduled readers ---
 # All other tensors leave when their last reader ends, so that the node eventually fits.

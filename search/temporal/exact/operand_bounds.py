@@ -27,9 +27,8 @@ from nestmap.search.parallel import map_in_order
 from nestmap.search.spatial.unrolling_table import UnrollingTable
 from nestmap.search.temporal.exact.capacity import cut_bits
 from nestmap.search.temporal.exact.lattice import Lattice, load_point, most_levels, prime_lattice
-from nestmap.search.temporal.exact.remainders import accumulate
 from nestmap.search.temporal.exact.resources import energy_resource
-from nestmap.search.temporal.exact.space import MOST_CELLS
+from nestmap.search.temporal.exact.space import MOST_CELLS, accumulate
 from nestmap.search.temporal.slot_candidates import whole_tensor
 
 RELEVANT_FIRST, IRRELEVANT_FIRST = 0, 1

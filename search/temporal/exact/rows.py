@@ -16,7 +16,6 @@ from nestmap.model.arrays import Floats, Ints
 from nestmap.search.temporal.exact.incumbents import Incumbents
 from nestmap.search.temporal.exact.labels import find_paths, least_leftover, leftover, new_pool
 from nestmap.search.temporal.exact.lattice import Lattice, prime_lattice
-from nestmap.search.temporal.exact.limits import limits_between
 from nestmap.search.temporal.exact.objective_bound import (
     Goal,
     costs_of,
@@ -25,7 +24,7 @@ from nestmap.search.temporal.exact.objective_bound import (
     rule_of,
 )
 from nestmap.search.temporal.exact.resources import energy_resource
-from nestmap.search.temporal.exact.search import ExactOptions
+from nestmap.search.temporal.exact.search import ExactOptions, limits_between
 from nestmap.search.temporal.exact.space import (
     Space,
     has_too_many_cells,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from nestmap.costmodel.evaluate import evaluate_batch
 from nestmap.model import EvaluationBatch, MappingType, Objective, SpatialProblem
 from nestmap.search import loma
-from nestmap.search.temporal.bounds import temporal_bounds
+from nestmap.search.spatial.lower_bounds import lower_bounds
 from nestmap.search.temporal.salsa import Annealing, salsa
 from tests.costmodel.machines import machine, mapped, matmul, memory
 from tests.properties.variants import few_examples
@@ -30,7 +30,7 @@ def check(spatial: SpatialProblem, batches: Sequence[EvaluationBatch]) -> None:
     *others, last = batches
     bounds = last.statistics.bounds
     assert bounds is not None
-    assert bounds == temporal_bounds(spatial)
+    assert bounds == lower_bounds(spatial)
     assert all(batch.statistics.bounds is None for batch in others)
     for batch in batches:
         for objective in Objective:

@@ -6,7 +6,7 @@ import pytest
 
 from nestmap.model import MappingType, SpatialProblem
 from nestmap.search import loma
-from nestmap.search.temporal.pinned_order import allocate_order
+from nestmap.search.temporal.pinned import allocate_order
 from tests.costmodel.machines import machine, mapped, matmul, memory
 from tests.costmodel.sample import problems
 

@@ -12,8 +12,7 @@ import pytest
 from nestmap.model import StoreError
 from nestmap.store import Store
 from nestmap.store.maintenance.check import check_store
-from nestmap.store.schema.references import Reference, references, references_in
-from nestmap.store.schema.tables import EVALUATION_ROWS
+from nestmap.store.schema.tables import EVALUATION_ROWS, Reference, references, references_in
 from tests.store.builders import NASTY
 from tests.store.filled import REAL, content, fill, sql
 from tests.store.streams import fill_stream

@@ -26,7 +26,6 @@ from nestmap.store.maintenance.check import check_store
 from nestmap.store.maintenance.merge import MergeCounts, merge, merge_stores
 from nestmap.store.schema.migrate import SCHEMA as VERSION
 from nestmap.store.schema.migrate import migrate
-from nestmap.store.schema.references import references
 from nestmap.store.schema.tables import (
     CONTENT_TABLES,
     EVALUATION_ROWS,
@@ -36,6 +35,7 @@ from nestmap.store.schema.tables import (
     SMALL_TABLES,
     SWEEP_TABLES,
     VERSION_TABLE,
+    references,
 )
 from tests.store.builders import NASTY
 from tests.store.filled import (

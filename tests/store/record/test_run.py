@@ -25,7 +25,7 @@ from nestmap.model import (
 )
 from nestmap.model.base import copy_with
 from nestmap.store import ROW_GROUP, Run, RunStatus, Store
-from nestmap.store.record.commit_policy import CommitPolicy
+from nestmap.store.record.run import CommitPolicy
 from tests.store.builders import (
     FACTORS,
     NASTY,
@@ -297,7 +297,7 @@ def test_an_interrupted_run_goes_on_where_it_was() -> None:
 def test_the_best_of_a_search_are_there_once_if_it_was_killed_between_their_commits(
     monkeypatch: pytest.MonkeyPatch, first: int, commits: int
 ) -> None:
-    monkeypatch.setattr("nestmap.store.record.commit_policy.ROW_GROUP", 4)
+    monkeypatch.setattr("nestmap.store.record.run.ROW_GROUP", 4)
     rows = np.arange(41.0)
     energy = np.where(rows % 2, 100, 41 - rows)  # every other one is in the front
     given = replace(batch(PROBLEM, 41, seed=3), energy=energy, latency2=rows)

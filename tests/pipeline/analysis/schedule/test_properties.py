@@ -24,7 +24,7 @@ from nestmap.pipeline.analysis.schedule.tables import (
 )
 from nestmap.pipeline.analysis.schedule.traffic import core_traffic, streamed_bits, wire_traffic
 from nestmap.pipeline.analysis.schedule.utilization import memory_uses, wire_uses
-from nestmap.search.multicore.schedule.schedule_one import schedule
+from nestmap.search.multicore.schedule.evaluator import schedule
 from tests.search.multicore.schedule.problems import Case, cases
 from tests.sweeps import some_of
 

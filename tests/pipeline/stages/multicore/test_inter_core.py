@@ -25,7 +25,7 @@ from nestmap.pipeline.stages.multicore.inter_core import (
 )
 from nestmap.search.multicore.allocation.genetic import GeneticOptions
 from nestmap.search.multicore.allocation.initial_allocations import initial_allocations
-from nestmap.search.multicore.schedule.schedule_one import schedule
+from nestmap.search.multicore.schedule.evaluator import schedule
 from tests.search.multicore.schedule.lines import WIDE, Row, core, line, machine, problem
 
 LATENCY, ENERGY = AllocationObjective.LATENCY, AllocationObjective.ENERGY

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from nestmap.model import InfeasibleError
 from nestmap.model.multicore.schedule import CandidateRule, Schedule, TransferKind
-from nestmap.search.multicore.schedule.schedule_one import schedule
+from nestmap.search.multicore.schedule.evaluator import schedule
 from tests.search.multicore.schedule.checker import violations
 from tests.search.multicore.schedule.lines import Costing, Row, core, line, machine, problem
 from tests.search.multicore.schedule.machines import Costs, resized

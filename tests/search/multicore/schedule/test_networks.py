@@ -25,7 +25,7 @@ from nestmap.pipeline.stages.multicore.intra_core import IntraCoreMappingStage
 from nestmap.pipeline.stages.multicore.split import GenerateCNWorkloadHybridStage
 from nestmap.search.multicore.allocation.initial_allocations import initial_allocations
 from nestmap.search.multicore.allocation.lower_bounds import latency_bound
-from nestmap.search.multicore.schedule.schedule_one import schedule
+from nestmap.search.multicore.schedule.evaluator import schedule
 from tests.search.multicore.schedule.checker import violations
 from tests.sweeps import STRESS
 

@@ -23,7 +23,7 @@ from nestmap.model.multicore.schedule import (
     TransferKind,
 )
 from nestmap.search.multicore.allocation.lower_bounds import latency_bound
-from nestmap.search.multicore.schedule.schedule_one import schedule
+from nestmap.search.multicore.schedule.evaluator import schedule
 from tests.search.multicore.schedule.checker import violations
 from tests.search.multicore.schedule.problems import Case, cases
 from tests.search.multicore.schedule.replay import Demands, ints

@@ -22,9 +22,8 @@ from nestmap.model.workload.builders import conv2d, network
 from nestmap.model.workload.densities import with_densities
 from nestmap.pipeline.stages.multicore.intra_core import IntraCoreMappingStage
 from nestmap.pipeline.stages.multicore.split import GenerateCNWorkloadHybridStage
-from nestmap.search.multicore.schedule.schedule_one import schedule
-from nestmap.search.multicore.split.split_workload import split_workload
-from nestmap.search.multicore.split.stored_tensors import top_formats
+from nestmap.search.multicore.schedule.evaluator import schedule
+from nestmap.search.multicore.split.split_workload import split_workload, top_formats
 from tests.model.multicore.cores import buffer, core, star
 from tests.search.multicore.schedule.checker import violations
 from tests.search.multicore.split.networks import networks

@@ -1,10 +1,13 @@
-"""Describes in words why orders are infeasible."""
+"""The statistics that searches for temporal mappings report: infeasibilities and bounds."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from nestmap.model import Infeasibility, SearchStatistics, SpatialProblem
+from nestmap.model import Infeasibility, MappingBatch, SearchStatistics, SpatialProblem
+from nestmap.search.spatial.lower_bounds import lower_bounds
 from nestmap.search.temporal.memory_allocation import NOT_HELD, Failures
 
 
@@ -37,3 +40,15 @@ def add_failures(failures: Failures, more: Failures) -> None:
     failures.need[new & ~known] = more.need[new & ~known]
     failures.need[new & known] = np.minimum(failures.need, more.need)[new & known]
     failures.orders[new] += more.orders[new]
+
+
+def with_bounds(batch: MappingBatch) -> MappingBatch:
+    """The last batch of a search, with lower bounds over all temporal mappings of its problem.
+
+    The space of each search is a part of these, so the bounds hold for all of them.
+
+    Raises:
+        InputError: if the layer or the accelerator exceeds the capacity of a record.
+    """
+    bounds = SearchStatistics(bounds=lower_bounds(batch.problem))
+    return replace(batch, statistics=batch.statistics + bounds)
