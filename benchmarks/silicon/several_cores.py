@@ -20,7 +20,7 @@ from nestmap.model import Counting
 from nestmap.model.base import copy_with
 from nestmap.model.multicore.schedule import Schedule
 from nestmap.model.multicore.split_options import SplitOptions
-from nestmap.pipeline.stages.multicore.split_options import split_options
+from nestmap.pipeline.stages.multicore.split import split_options
 
 DATA: Final = Path(__file__).parents[1] / "data"
 

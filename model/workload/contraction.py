@@ -2,25 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
-from math import gcd
-from typing import Final
+from collections.abc import Mapping, Sequence
 
-from pydantic import Field
-
-from nestmap.model.base import Frozen
 from nestmap.model.dims import Dimension, Loop
-from nestmap.model.units import Size
-from nestmap.model.workload.affine import AffineIndex, Term
-from nestmap.model.workload.loop_nests import (
-    Channels,
-    InputIndices,
-    LoopNest,
-    batch_names,
-    plain_indices,
-)
+from nestmap.model.workload.loop_nests import InputIndices, LoopNest, batch_names, plain_indices
 
 Label = str
 """The name of an axis; axes with the same name share a loop."""
@@ -68,122 +53,5 @@ def contraction(left: Axes, right: Axes, output: Sequence[Label]) -> LoopNest:
         inputs=(
             InputIndices(operand="I", indices=plain_indices(*own(left, batch), "D", *inner_left)),
             InputIndices(operand="W", indices=plain_indices(*own(right, batch), *inner_right, "K")),
-        ),
-    )
-
-
-# The loop nests of transposed convolutions, one for all outputs that sum equally many products
-
-MAX_PHASES: Final = 2**16
-"""The largest number of phases of an axis."""
-
-
-class PhaseGroup(Frozen, frozen=True):
-    """Equal phases of one axis: their number, and the outputs and kernel elements of each."""
-
-    letter: str = Field(pattern="^[XYZ]$")
-    count: Size
-    outputs: Size
-    kernel: Size
-    dilation: Size
-    input: Size
-
-    @property
-    def index(self) -> AffineIndex:
-        """The affine input index over output and kernel element."""
-        reach = self.outputs + self.dilation * (self.kernel - 1)
-        around = max(0, reach - self.input)
-        return AffineIndex(
-            name=f"I{self.letter}",
-            terms=(
-                Term(dimension=f"O{self.letter}"),
-                Term(dimension=f"F{self.letter}", coefficient=self.dilation),
-            ),
-            size=self.input,
-            padding=(around - around // 2, around // 2),
-        )
-
-    def names(self, kind: str) -> tuple[Dimension, ...]:
-        """The dimensions of an output axis (``O``) or a kernel axis (``F``)."""
-        phase = (f"P{self.letter}",) if self.count > 1 else ()
-        return (*phase, f"{kind}{self.letter}")
-
-
-class TransposedAxis(Frozen, frozen=True):
-    """One spatial axis: input, kernel, stride, dilation, output, and ``before`` cropped outputs.
-
-    A negative ``before`` adds outputs at the front.
-    """
-
-    letter: str = Field(pattern="^[XYZ]$")
-    input: Size
-    kernel: Size = 1
-    stride: Size = 1
-    dilation: Size = 1
-    before: int = 0
-    output: Size
-
-    @property
-    def phases(self) -> tuple[PhaseGroup, ...]:
-        """The phases that some kernel element reaches, with equal phases combined.
-
-        Raises:
-            ValueError: if there are more than :data:`MAX_PHASES`.
-        """
-        common = gcd(self.stride, self.dilation)
-        period = self.stride // common
-        if min(period, self.kernel) > MAX_PHASES:
-            raise ValueError(
-                f"a kernel of {self.kernel} with stride {self.stride} has more than {MAX_PHASES} "
-                "phases; expected no more"
-            )
-        alike = Counter(self._outputs_and_kernel(period))
-        return tuple(
-            PhaseGroup(
-                letter=self.letter,
-                count=count,
-                outputs=outputs,
-                kernel=kernel,
-                dilation=self.dilation // common,
-                input=self.input,
-            )
-            for (outputs, kernel), count in alike.items()
-            if outputs > 0
-        )
-
-    def _outputs_and_kernel(self, period: int) -> Iterator[tuple[int, int]]:
-        """The number of outputs and of kernel elements of each phase."""
-        for first in range(min(period, self.kernel)):
-            begin = (first * self.dilation - self.before) % self.stride
-            outputs = -(-(self.output - begin) // self.stride)
-            yield outputs, -(-(self.kernel - first) // period)
-
-
-def transposed_convolution(
-    axes: Sequence[TransposedAxis], channels: Channels
-) -> tuple[LoopNest, ...]:
-    """The nests of a transposed convolution; axes from the outermost to the width.
-
-    Raises:
-        ValueError: if an axis has more than :data:`MAX_PHASES` phases.
-    """
-    return tuple(_nest(each, channels) for each in product(*(axis.phases for axis in axes)))
-
-
-def _nest(axes: Sequence[PhaseGroup], channels: Channels) -> LoopNest:
-    inner = {f"P{axis.letter}": axis.count for axis in reversed(axes) if axis.count > 1}
-    outer = {"B": channels.batch, "K": channels.outputs, "G": channels.groups}
-    outputs = {f"O{axis.letter}": axis.outputs for axis in reversed(axes)}
-    kernels = {f"F{axis.letter}": axis.kernel for axis in reversed(axes)}
-    sizes = outer | inner | outputs | {"C": channels.inputs} | kernels
-    places = [name for axis in axes for name in axis.names("O")]
-    elements = [name for axis in axes for name in axis.names("F")]
-    image = (*plain_indices("B", "G", "C"), *(axis.index for axis in axes))
-    return LoopNest(
-        loops=tuple(Loop(dimension=name, size=size) for name, size in sizes.items()),
-        output=plain_indices("B", "G", "K", *places),
-        inputs=(
-            InputIndices(operand="W", indices=plain_indices("G", "C", "K", *elements)),
-            InputIndices(operand="I", indices=image),
         ),
     )

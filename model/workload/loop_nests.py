@@ -1,7 +1,7 @@
 """The loop nests of convolutions and matrix products: loops and operand indices.
 
 Convolutions, with ``K`` and ``C`` counted per group: ``O[b][g][k][oy][ox] += W[g][k][c][fy][fx] *
-I[b][g][c][iy][ix]``; for transposed convolutions see :mod:`nestmap.model.workload.contraction`.
+I[b][g][c][iy][ix]``; for transposed convolutions see :mod:`nestmap.model.workload.transposed_conv`.
 Matrix products, whose stacks have the batch axes ``B``, ``H`` and, further in, ``B3``, ``B4``:
 ``O[..][d][k] += I[..][d][c] * W[..][c][k]``.
 """

@@ -50,7 +50,7 @@ from nestmap.pipeline.render.text.network import (
 )
 from nestmap.pipeline.render.text.vector import vector_note
 from nestmap.pipeline.stages import SpatialMappingConversionStage, WorkloadStage
-from nestmap.pipeline.stages.mapping.imc_skipped import skipped_note
+from nestmap.pipeline.stages.mapping.layers import skipped_note
 from nestmap.pipeline.util.json import write_json
 from nestmap.search.temporal.loop_factors import temporal_sizes
 from nestmap.search.temporal.pinned import allocate_order, place_pinned_levels

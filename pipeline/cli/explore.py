@@ -74,7 +74,7 @@ from nestmap.pipeline.render.text.plain_table import Line, printable
 from nestmap.pipeline.render.text.vector import vector_note
 from nestmap.pipeline.render.text.workload import operator_notes
 from nestmap.pipeline.render.yaml.mapping import write_mapping
-from nestmap.pipeline.stages.mapping.imc_skipped import skipped_note
+from nestmap.pipeline.stages.mapping.layers import skipped_note
 from nestmap.pipeline.util.json import Json, write_json
 from nestmap.store import Store
 

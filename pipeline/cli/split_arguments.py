@@ -15,7 +15,7 @@ from nestmap.pipeline.cli.options.common import WorkloadOptions
 from nestmap.pipeline.cli.options.multicore import SplitArguments
 from nestmap.pipeline.cli.workload_argument import read_given_workload
 from nestmap.pipeline.multicore.api import read_stream
-from nestmap.pipeline.stages.multicore.split_options import GivenLoop, split_options
+from nestmap.pipeline.stages.multicore.split import GivenLoop, split_options
 
 HINTS: Final = "--hint-loops"
 CUTOFFS: Final = "--layer-cutoffs"

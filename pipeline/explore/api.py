@@ -43,8 +43,8 @@ from nestmap.pipeline.frontend.read.accelerator import read_accelerator
 from nestmap.pipeline.frontend.read.mapping import read_mapping
 from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.render.notebook.network import front_html, network_html
-from nestmap.pipeline.stages.mapping.constraint_checks import check_constraints, with_suited_mapping
-from nestmap.pipeline.stages.mapping.observe import Observer
+from nestmap.pipeline.stages.mapping.layers import check_constraints, with_suited_mapping
+from nestmap.pipeline.stages.mapping.recall import Observer
 from nestmap.pipeline.util.option import explain_options
 
 if TYPE_CHECKING:

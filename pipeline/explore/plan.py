@@ -62,9 +62,14 @@ from nestmap.pipeline.stages import (
     minimal,
 )
 from nestmap.pipeline.stages.mapping.candidates import RankedCandidates
-from nestmap.pipeline.stages.mapping.limited import LimitedSumStage
-from nestmap.pipeline.stages.mapping.observe import Observer, ObserveStage, watch_for
-from nestmap.pipeline.stages.mapping.recall import LayerLedger, Ledger
+from nestmap.pipeline.stages.mapping.front import LimitedSumStage
+from nestmap.pipeline.stages.mapping.recall import (
+    LayerLedger,
+    Ledger,
+    Observer,
+    ObserveStage,
+    watch_for,
+)
 from nestmap.pipeline.stages.mapping.reduce import Costing
 from nestmap.pipeline.stages.mapping.temporal_search import Rank, TemporalSearch
 from nestmap.search.parallel import available_workers

@@ -15,8 +15,7 @@ from nestmap.model import (
 )
 from nestmap.model.base import copy_with
 from nestmap.pipeline.analysis.mapping.checks import is_evaluation_of
-from nestmap.pipeline.stages.mapping.locality import RemoveUnusedMemoryStage
-from nestmap.pipeline.stages.mapping.loma import layer_problems
+from nestmap.pipeline.stages.mapping.layers import RemoveUnusedMemoryStage, layer_problems
 from nestmap.store import Store
 
 

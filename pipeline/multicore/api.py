@@ -31,7 +31,7 @@ from nestmap.pipeline.multicore.plan import StreamPlan
 from nestmap.pipeline.multicore.run import ScheduleRun, StreamJob, StreamPorts, StreamProgress
 from nestmap.pipeline.render.notebook.schedule import schedule_html, search_html
 from nestmap.pipeline.stages.multicore.inter_core import schedule_allocation
-from nestmap.pipeline.stages.multicore.split_options import GivenLoops, split_options
+from nestmap.pipeline.stages.multicore.split import GivenLoops, split_options
 from nestmap.search.parallel import available_workers
 
 if TYPE_CHECKING:

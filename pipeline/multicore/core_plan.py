@@ -19,16 +19,17 @@ from nestmap.pipeline.explore.plan import (
 from nestmap.pipeline.stage_graph import Stage, each
 from nestmap.pipeline.stages.mapping.bounds import BoundedSearchStage
 from nestmap.pipeline.stages.mapping.exact import ExactStage
-from nestmap.pipeline.stages.mapping.observe import Observer, watch_for
-from nestmap.pipeline.stages.mapping.recall import Ledger
+from nestmap.pipeline.stages.mapping.recall import Ledger, Observer, watch_for
 from nestmap.pipeline.stages.mapping.reduce import minimal
 from nestmap.pipeline.stages.mapping.temporal_search import Rank
-from nestmap.pipeline.stages.multicore.cost_ledger import CostLedger
-from nestmap.pipeline.stages.multicore.dataflows import (
+from nestmap.pipeline.stages.multicore.intra_core import (
+    CoreCostStage,
+    CostLedger,
+    CostProgress,
     CustomSpatialMappingGeneratorStage,
+    KeyedCosts,
     RankedDataflowsStage,
 )
-from nestmap.pipeline.stages.multicore.intra_core import CoreCostStage, CostProgress, KeyedCosts
 
 NODE_LABELS = 100_000
 """Labels of all spatial mappings of a node: a tenth of a layer's, as there are many kinds."""

@@ -16,14 +16,13 @@ from nestmap.pipeline.stages.multicore.constraint import (
     ConstraintFrontStage,
     SeededInterCoreMappingStage,
 )
-from nestmap.pipeline.stages.multicore.cost_ledger import CostLedger
 from nestmap.pipeline.stages.multicore.inter_core import (
     BestAllocationStage,
     InterCoreMappingStage,
     ScheduledSearch,
     ScheduledSearchStage,
 )
-from nestmap.pipeline.stages.multicore.intra_core import IntraCoreMappingStage
+from nestmap.pipeline.stages.multicore.intra_core import CostLedger, IntraCoreMappingStage
 from nestmap.pipeline.stages.multicore.split import GenerateCNWorkloadHybridStage
 
 

@@ -11,9 +11,8 @@ from nestmap.model.multicore.schedule import Schedule
 from nestmap.pipeline.explore.run import RunHandle
 from nestmap.pipeline.multicore.plan import StreamPlan
 from nestmap.pipeline.stages.multicore.constraint import BoundLedger, ProofObserver
-from nestmap.pipeline.stages.multicore.cost_ledger import CostLedger
 from nestmap.pipeline.stages.multicore.inter_core import GenerationLedger, SearchObserver
-from nestmap.pipeline.stages.multicore.intra_core import ProblemLedger
+from nestmap.pipeline.stages.multicore.intra_core import CostLedger, ProblemLedger
 
 
 class StreamProgress(ProofObserver, SearchObserver, Protocol):

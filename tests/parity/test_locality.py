@@ -40,7 +40,7 @@ from nestmap.pipeline.stages import (
     WorkloadStage,
     minimal,
 )
-from nestmap.pipeline.stages.mapping.locality import (
+from nestmap.pipeline.stages.mapping.layers import (
     RemoveUnusedMemoryStage,
     SearchUnusedMemoryStage,
 )

@@ -39,7 +39,7 @@ from nestmap.pipeline.frontend.bundled import accelerator_names
 from nestmap.pipeline.frontend.read.accelerator import read_accelerator
 from nestmap.pipeline.frontend.read.mapping import read_mapping
 from nestmap.pipeline.frontend.read.workload import read_workload
-from nestmap.pipeline.stages.mapping.spatial import SpatialMappingGeneratorStage
+from nestmap.pipeline.stages.mapping.candidates import SpatialMappingGeneratorStage
 from nestmap.search import meets_constraints, spatial_mappings
 from nestmap.search.spatial.capacity import within_capacity
 from nestmap.search.spatial.unrolling import precision_of, unrolling_limits, used_width

@@ -37,7 +37,7 @@ from nestmap.model import (
 )
 from nestmap.model.base import copy_with
 from nestmap.pipeline.stages import WorkloadStage
-from nestmap.pipeline.stages.mapping.locality import (
+from nestmap.pipeline.stages.mapping.layers import (
     ExploitInterLayerDataLocalityStage,
     RemoveUnusedMemoryStage,
     SearchInterLayerDataLocalityStage,

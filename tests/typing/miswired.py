@@ -77,20 +77,15 @@ from nestmap.pipeline.stages.io.parse import (
     workload_parser,
 )
 from nestmap.pipeline.stages.io.pickle import CompleteSaveStage, SimpleSaveStage
-from nestmap.pipeline.stages.mapping.locality import (
+from nestmap.pipeline.stages.mapping.layers import (
     ExploitInterLayerDataLocalityStage,
     SearchInterLayerDataLocalityStage,
 )
-from nestmap.pipeline.stages.mapping.observe import ObserveStage
-from nestmap.pipeline.stages.mapping.recall import Ledger, RecallStage
+from nestmap.pipeline.stages.mapping.recall import Ledger, ObserveStage, RecallStage
 from nestmap.pipeline.stages.multicore.constraint import (
     ConstraintAllocationStage,
     ConstraintFrontStage,
     SeededInterCoreMappingStage,
-)
-from nestmap.pipeline.stages.multicore.dataflows import (
-    CustomSpatialMappingGeneratorStage,
-    DividingSpatialMappingStage,
 )
 from nestmap.pipeline.stages.multicore.inter_core import (
     BestAllocationStage,
@@ -99,6 +94,8 @@ from nestmap.pipeline.stages.multicore.inter_core import (
 )
 from nestmap.pipeline.stages.multicore.intra_core import (
     CoreCostStage,
+    CustomSpatialMappingGeneratorStage,
+    DividingSpatialMappingStage,
     IntraCoreMappingStage,
     schedule_problem,
 )

@@ -29,7 +29,7 @@ from nestmap.pipeline.render.text.network import (
 )
 from nestmap.pipeline.render.text.vector import vector_note
 from nestmap.pipeline.render.text.workload import operator_notes
-from nestmap.pipeline.stages.mapping.imc_skipped import skipped_note
+from nestmap.pipeline.stages.mapping.layers import skipped_note
 
 EDP_UNIT: Final = f"J{TIMES}cycles"
 _MOST_LAYERS: Final = 3

@@ -9,7 +9,7 @@ from nestmap.pipeline.frontend.yaml.hardware.accelerator import parse_accelerato
 from nestmap.pipeline.frontend.yaml.mapping import parse_mapping
 from nestmap.pipeline.frontend.yaml.workload import parse_workload_yaml
 from nestmap.pipeline.stage_graph import Stage
-from nestmap.pipeline.stages.mapping.constraint_checks import check_constraints
+from nestmap.pipeline.stages.mapping.layers import check_constraints
 
 
 class Sources(Frozen, frozen=True):

@@ -24,9 +24,8 @@ from nestmap.model.base import copy_with
 from nestmap.model.evaluation.cost_bounds import gap_to
 from nestmap.model.units import PositiveCount
 from nestmap.pipeline.stage_graph import Stage, each
-from nestmap.pipeline.stages.mapping.candidates import STARTS, RankedCandidates
+from nestmap.pipeline.stages.mapping.candidates import STARTS, RankedCandidates, UsualMappingsStage
 from nestmap.pipeline.stages.mapping.loma import LomaStage
-from nestmap.pipeline.stages.mapping.promising import UsualMappingsStage
 from nestmap.pipeline.stages.mapping.reduce import FlattenStage
 from nestmap.pipeline.stages.mapping.temporal_search import Evaluated, Rank, TemporalSearch
 from nestmap.search.spatial.all_mappings import SpatialCandidates

@@ -2,64 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Never, final
 
-from pydantic import PositiveInt, ValidationError
+from pydantic import PositiveInt
 
 from nestmap.costmodel.evaluate import evaluate_batch
 from nestmap.model import (
     EvaluationBatch,
     Frozen,
-    InputError,
-    Layer,
     MappingBatch,
-    MappingProblem,
     MappingType,
-    NetworkProblem,
     SpatialProblem,
 )
 from nestmap.model.base import copy_with
 from nestmap.pipeline.stage_graph import Stage, each
-from nestmap.pipeline.stages.mapping.constraint_checks import check_layers
-from nestmap.pipeline.stages.mapping.imc_skipped import mapped_layers
 from nestmap.pipeline.stages.mapping.temporal_search import Evaluated, Rank, TemporalSearch
 from nestmap.search import loma
 from nestmap.search.temporal.loma import loma_limits, loma_order_count
-
-
-class WorkloadStage(Frozen, Stage[NetworkProblem, Iterator[MappingProblem]], frozen=True):
-    """The layers of a workload in topological order, with their constraints.
-
-    An IMC array skips the poolings and additions of a hand-written workload.
-
-    Raises:
-        InputError: where there is no layer, or the constraints do not suit one or the accelerator.
-    """
-
-    def __call__(self, network: NetworkProblem, /) -> Iterator[MappingProblem]:
-        check_layers(network)
-        return layer_problems(network, mapped_layers(network))
-
-
-def layer_problems(network: NetworkProblem, layers: Iterable[Layer]) -> Iterator[MappingProblem]:
-    """Layers of the network with their constraints.
-
-    Raises:
-        InputError: where the constraints do not suit a layer or the accelerator.
-    """
-    for layer in layers:
-        try:
-            yield MappingProblem(
-                layer=layer,
-                accelerator=network.accelerator,
-                constraints=network.constraints.of(layer),
-                top_levels=network.top_levels_of(layer),
-            )
-        except ValidationError as error:
-            where = f"mapping for layer {layer.name}"
-            raise InputError.of(where, error) from None
 
 
 class LomaStage(TemporalSearch, Stage[SpatialProblem, Iterator[MappingBatch]], frozen=True):

@@ -6,7 +6,7 @@ ZigZag's ``reduce_minimal_keep_others``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import TypeVar, final
@@ -16,8 +16,10 @@ from nestmap.model import (
     CostModelEvaluation,
     EvaluationBatch,
     Frozen,
+    InfeasibleError,
     InfeasibleLayer,
     LayerResult,
+    MappingProblem,
     NetworkEvaluation,
     Objective,
     SearchStatistics,
@@ -27,12 +29,45 @@ from nestmap.model import (
 from nestmap.model.base import copy_with
 from nestmap.model.evaluation.cost_bounds import objective_bound
 from nestmap.pipeline.stage_graph import Stage
-from nestmap.pipeline.stages.mapping.infeasible import (
-    check_any_feasible,
-    infeasible_layer,
-    repeated_infeasible,
-)
 from nestmap.search import best_of
+
+# --- layers for which a search found no mapping that fits ---
+
+
+def infeasible_layer(
+    problem: MappingProblem, statistics: SearchStatistics, greedy: bool = False
+) -> InfeasibleLayer:
+    """A layer without a feasible mapping, with the memories that overflow.
+
+    Memory levels that the user pins leave a ``greedy`` search no other allocation either.
+    """
+    return InfeasibleLayer(
+        layer=problem.layer.name,
+        operator=problem.layer.operator,
+        accelerator=problem.accelerator.name,
+        causes=statistics.infeasible,
+        greedy=greedy and not problem.constraints.memory_levels,
+    )
+
+
+def repeated_infeasible(known: InfeasibleLayer, name: str) -> InfeasibleLayer:
+    """The same for a layer of equal content, which is not searched."""
+    return copy_with(known, {"layer": name, "repeats": known.repeats or known.layer})
+
+
+def check_any_feasible(feasible: int, infeasible: Sequence[InfeasibleLayer]) -> None:
+    """Checks that some layer has a mapping; a network without layers passes.
+
+    Raises:
+        InfeasibleError: where all layers are infeasible.
+    """
+    if feasible or not infeasible:
+        return
+    others = len(infeasible) - 1
+    named = "layer" if others == 1 else "layers"
+    rest = f" (and no mapping fits the {others} other {named})" if others else ""
+    raise InfeasibleError(f"{infeasible[0].message}{rest}")
+
 
 A = TypeVar("A")
 R = TypeVar("R")

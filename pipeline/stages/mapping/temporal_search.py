@@ -19,7 +19,7 @@ class Rank(StrEnum):
     ``utilization``: those that use most of the array, then those that unroll more different
     dimensions, as in the reference. ``bound``: of all spatial mappings those with the lowest bound
     of the objective, and always the simple and the bundled ones: see
-    :class:`~nestmap.pipeline.stages.mapping.promising.PromisingMappingsStage`. More spatial
+    :class:`~nestmap.pipeline.stages.mapping.candidates.PromisingMappingsStage`. More spatial
     mappings, or mixed ones, are then never worse, nor is LOMA with more loop factors: it also tries
     all lower limits.
     """

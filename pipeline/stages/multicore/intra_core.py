@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, Self, final
 
 from nestmap.costmodel.evaluate import evaluate
 from nestmap.costmodel.version import VERSION as COST_MODEL_VERSION
-from nestmap.model import Counting, EvaluationBatch, Objective
+from nestmap.model import (
+    Counting,
+    EvaluationBatch,
+    Frozen,
+    MappingProblem,
+    Objective,
+    SpatialProblem,
+)
 from nestmap.model.base import copy_with
 from nestmap.model.mapping.problem import CoreProblem
 from nestmap.model.multicore.accelerator import CoreId
@@ -20,14 +27,90 @@ from nestmap.model.multicore.interconnect import Interconnect
 from nestmap.model.multicore.problem import SplitProblem
 from nestmap.model.multicore.schedule import ScheduleOptions, ScheduleProblem
 from nestmap.pipeline.stage_graph import Stage, each
+from nestmap.pipeline.stages.mapping.candidates import (
+    RankCandidatesStage,
+    RankedCandidates,
+    SpatialMappingGeneratorStage,
+)
 from nestmap.pipeline.stages.mapping.loma import CostModelStage, LomaStage
 from nestmap.pipeline.stages.mapping.reduce import Costing, minimal
-from nestmap.pipeline.stages.multicore.cost_ledger import CostLedger
-from nestmap.pipeline.stages.multicore.dataflows import CustomSpatialMappingGeneratorStage
 from nestmap.search.multicore.core_costs.cn_kinds import Groups, cn_kinds, gene_space, groups_of
 from nestmap.search.multicore.core_costs.cost_table import Cell, CoreView, CostTable, columns
+from nestmap.search.multicore.core_costs.dataflows import dataflow_mappings, dividing_mappings
 from nestmap.search.multicore.core_costs.offchip_memory import offchip_of
 from nestmap.search.version import VERSION as SEARCH_VERSION
+
+# --- stages that choose spatial mappings for a core: its dataflows, or the largest unrollings ---
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CustomSpatialMappingGeneratorStage(Stage[CoreProblem, Iterator[SpatialProblem]]):
+    """The dataflows of a core, limited to the layer's sizes; those of ``usual`` if it has none.
+
+    A loop dimension that the layer lacks leaves its share of the array idle; a smaller dimension
+    is unrolled completely.
+    """
+
+    usual: Stage[MappingProblem, Iterator[SpatialProblem]] = field(
+        default_factory=SpatialMappingGeneratorStage
+    )
+
+    def __call__(self, core: CoreProblem, /) -> Iterator[SpatialProblem]:
+        if not core.dataflows:
+            yield from self.usual(core.problem)
+            return
+        for mapping in dataflow_mappings(core):
+            yield SpatialProblem(problem=core.problem, spatial_mapping=mapping)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RankedDataflowsStage(Stage[CoreProblem, Iterator[RankedCandidates]]):
+    """The same in ascending order of their lower bounds; ``usual`` ranks its own.
+
+    ``objective``: that of the bounds.
+    """
+
+    usual: Stage[MappingProblem, Iterable[RankedCandidates]]
+    objective: Objective
+
+    def __call__(self, core: CoreProblem, /) -> Iterator[RankedCandidates]:
+        if not core.dataflows:
+            yield from self.usual(core.problem)
+            return
+        flows = CustomSpatialMappingGeneratorStage()(core)
+        yield RankCandidatesStage(objective=self.objective)(flows)
+
+
+class DividingSpatialMappingStage(
+    Frozen, Stage[MappingProblem, Iterator[SpatialProblem]], frozen=True
+):
+    """All combinations of the largest unrollings that divide a loop and that the memories can feed.
+
+    As in Stream for a core without dataflows. There are many combinations: one for each choice of
+    a loop dimension for each array dimension.
+    """
+
+    def __call__(self, problem: MappingProblem, /) -> Iterator[SpatialProblem]:
+        for mapping in dividing_mappings(problem):
+            yield SpatialProblem(problem=problem, spatial_mapping=mapping)
+
+
+# --- the protocol that records costs of computation nodes and returns those of earlier runs ---
+
+
+class CostLedger(Protocol):
+    """Costs of nodes on cores by key: a hash of everything that determines the cost."""
+
+    def find_costs(self, keys: Sequence[str]) -> Mapping[str, RecordedCost]:
+        """The recorded costs by key; keys without costs are absent."""
+        ...
+
+    def record_costs(self, costs: Mapping[str, RecordedCost]) -> None:
+        """Records costs."""
+        ...
+
 
 COSTS_PER_COMMIT = 32
 """The number of costs per write to a ledger: at most this many are lost if a run is killed."""

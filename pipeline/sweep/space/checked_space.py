@@ -36,7 +36,7 @@ from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.frontend.yaml.design_space import LocatedSpace, locate_design_space
 from nestmap.pipeline.frontend.yaml.load import read_yaml
 from nestmap.pipeline.frontend.yaml.plain_values import plain_values
-from nestmap.pipeline.stages.mapping.constraint_checks import check_constraints
+from nestmap.pipeline.stages.mapping.layers import check_constraints
 from nestmap.pipeline.sweep.space.design_settings import (
     MEMORIES,
     DesignSettings,

@@ -27,7 +27,10 @@ from nestmap.model.multicore.allocation import (
 )
 from nestmap.model.units import Count, PositiveCount, Seed
 
-# --- nSGA-II on rows of objectives to minimize, with DEAP ---
+# --- NSGA-II on rows of objectives to minimize, with DEAP ---
+# Uses only the deterministic functions of DEAP: its random operators use a generator shared by the
+# whole process. Source: Deb et al., "A fast and elitist multiobjective genetic algorithm: NSGA-II",
+# 2002.
 
 Costs = tuple[float, ...]
 """The objectives to minimize, one number each."""

@@ -41,6 +41,12 @@ from nestmap.search.multicore.split.producers import Producer, Producers
 from nestmap.search.multicore.split.trace_back import steps_between, trace_back
 
 # --- the bits in which cores hold and send tensors that outermost memories compress ---
+# A tensor has one form in the whole schedule: in every memory that may hold it, and on the way
+# from one to another. That is the largest form in which one of these memories stores it, so that a
+# tensor is compressed if all of them compress it. Of two densities, that of the layer that writes
+# it and the largest of those that read it, the smaller counts: a density of 1 may just not be
+# stated.
+# Source of the formats: docs/cost-model.md#compressed-tensors.
 
 Formats = Mapping[MemoryOperand, frozenset[Compression | None]]
 """How outermost memories store a memory operand; ``None``: as it is."""

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nestmap.model.workload.contraction import (
+from nestmap.model.workload.loop_nests import Channels
+from nestmap.model.workload.transposed_conv import (
     MAX_PHASES,
     TransposedAxis,
     transposed_convolution,
 )
-from nestmap.model.workload.loop_nests import Channels
 
 
 @given(

@@ -11,7 +11,7 @@ import pytest
 import nestmap
 from nestmap.pipeline.multicore.plan import stream_plan
 from nestmap.pipeline.render.text.plain_table import table_lines
-from nestmap.pipeline.stages.multicore.split_options import split_options
+from nestmap.pipeline.stages.multicore.split import split_options
 from nestmap.pipeline.sweep.result.result_table import front_table
 from tests.pipeline.cli.inputs import run
 from tests.pipeline.sweep.core_spaces import SPACE, write_core_space

@@ -25,12 +25,12 @@ from tests.pipeline.stages.kinds import COSTING, KINDS, LARGE, SEARCHING, Functi
 from tests.sweeps import every
 
 GENERATING: Final[tuple[Function, ...]] = (
-    ("nestmap.pipeline.stages.mapping.spatial", "spatial_mappings"),
-    ("nestmap.pipeline.stages.mapping.spatial", "meets_constraints"),
+    ("nestmap.pipeline.stages.mapping.candidates", "spatial_mappings"),
+    ("nestmap.pipeline.stages.mapping.candidates", "meets_constraints"),
     ("nestmap.pipeline.stages.mapping.candidates", "all_spatial_mappings"),
     ("nestmap.pipeline.stages.mapping.candidates", "lower_bounds"),
     ("nestmap.pipeline.stages.mapping.bounds", "lower_bounds"),
-    ("nestmap.pipeline.stages.mapping.padding", "padded_sizes"),
+    ("nestmap.pipeline.stages.mapping.layers", "padded_sizes"),
 )
 PLAN: Final = SearchPlan.of(SearchOptions(search="loma", lpf_limit=4, spatial_mappings=2))
 LINKS: Final = """

@@ -50,7 +50,7 @@ from nestmap.pipeline.stages import (
     minimal,
 )
 from nestmap.pipeline.stages.io.pickle import CompleteSaveStage, SimpleSaveStage
-from nestmap.pipeline.stages.mapping.observe import ObserveStage
+from nestmap.pipeline.stages.mapping.recall import ObserveStage
 from nestmap.search import best_of, loma
 from tests.costmodel.machines import loops, machine, mapped, matmul, memory
 

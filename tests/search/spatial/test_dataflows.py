@@ -19,7 +19,7 @@ from nestmap.model import (
     layer_from_equation,
 )
 from nestmap.model.base import copy_with
-from nestmap.pipeline.stages.mapping.spatial import SpatialMappingConversionStage
+from nestmap.pipeline.stages.mapping.candidates import SpatialMappingConversionStage
 from nestmap.search import spatial_mappings
 from nestmap.search.spatial.all_mappings import all_spatial_mappings
 from tests.costmodel.machines import machine, memory

@@ -1,6 +1,6 @@
 """Converts ConvTranspose nodes: one layer for all outputs with the same number of products.
 
-See :mod:`nestmap.model.workload.contraction`. If there are several layers, each reads the whole
+See :mod:`nestmap.model.workload.transposed_conv`. If there are several layers, each reads the whole
 input, and a node without cost joins their outputs.
 """
 
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from math import prod
 
-from nestmap.model.workload.contraction import TransposedAxis, transposed_convolution
 from nestmap.model.workload.graph import Node
 from nestmap.model.workload.loop_nests import Channels, LoopNest
+from nestmap.model.workload.transposed_conv import TransposedAxis, transposed_convolution
 from nestmap.pipeline.frontend.onnx.access.operand_routes import interleave_routes
 from nestmap.pipeline.frontend.onnx.array.conv import auto_pad_of, channels_of, check_kernel
 from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, shape_text

@@ -18,7 +18,7 @@ from nestmap.model import (
     layer_from_equation,
 )
 from nestmap.pipeline.frontend.read.accelerator import read_accelerator
-from nestmap.pipeline.stages.mapping.constraint_checks import check_constraints
+from nestmap.pipeline.stages.mapping.layers import check_constraints
 
 
 def problem(size: int, *factors: int) -> NetworkProblem:

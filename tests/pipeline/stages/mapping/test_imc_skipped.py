@@ -19,7 +19,7 @@ from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.api import explore, explore_network, read_network
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.stages import SearchUnusedMemoryStage, WorkloadStage
-from nestmap.pipeline.stages.mapping.imc_skipped import mapped_layers, skipped_note
+from nestmap.pipeline.stages.mapping.layers import mapped_layers, skipped_note
 from nestmap.store import Store
 from tests.loma import with_loma
 from tests.pipeline.cli.inputs import run

@@ -6,7 +6,7 @@ import pytest
 
 from nestmap.model import InputError, LayerConstraints, MappingProblem, SpatialMapping
 from nestmap.model.base import copy_with
-from nestmap.pipeline.stages.mapping.spatial import (
+from nestmap.pipeline.stages.mapping.candidates import (
     SpatialMappingConversionStage,
     SpatialMappingGeneratorStage,
 )

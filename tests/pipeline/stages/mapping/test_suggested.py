@@ -7,8 +7,7 @@ import pytest
 from nestmap.model import Dataflow, LayerConstraints, MappingProblem, UnrollingHint
 from nestmap.pipeline.frontend.read.accelerator import read_accelerator
 from nestmap.pipeline.frontend.read.workload import read_workload
-from nestmap.pipeline.stages.mapping.candidates import AllSpatialMappingsStage
-from nestmap.pipeline.stages.mapping.suggested import suggested_problem
+from nestmap.pipeline.stages.mapping.candidates import AllSpatialMappingsStage, suggested_problem
 
 HINTS = (UnrollingHint(array_dimension="D1", dimensions=("K",)),)
 

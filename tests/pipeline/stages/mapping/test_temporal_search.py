@@ -12,7 +12,7 @@ from nestmap.pipeline.explore.keys import search_options
 from nestmap.pipeline.explore.options import SearchName, SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.stages import ExactStage, LomaStage, SalsaStage, SpatialMappingGeneratorStage
-from nestmap.pipeline.stages.mapping.loma import layer_problems
+from nestmap.pipeline.stages.mapping.layers import layer_problems
 from nestmap.pipeline.stages.mapping.temporal_search import Evaluated, Rank, TemporalSearch
 from tests.pipeline.networks import PROBLEM
 

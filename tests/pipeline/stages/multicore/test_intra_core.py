@@ -56,12 +56,10 @@ from nestmap.pipeline.stages import (
     SearchUnusedMemoryStage,
 )
 from nestmap.pipeline.stages.mapping.temporal_search import Rank
-from nestmap.pipeline.stages.multicore.dataflows import (
-    CustomSpatialMappingGeneratorStage,
-    DividingSpatialMappingStage,
-)
 from nestmap.pipeline.stages.multicore.intra_core import (
     CoreCostStage,
+    CustomSpatialMappingGeneratorStage,
+    DividingSpatialMappingStage,
     IntraCoreMappingStage,
     KeyedCosts,
     schedule_problem,

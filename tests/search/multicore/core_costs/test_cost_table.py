@@ -15,7 +15,7 @@ from nestmap.model.multicore.cn_costs import CnKind, RecordedCost
 from nestmap.model.multicore.top_memories import memory_operands
 from nestmap.pipeline.stage_graph import each
 from nestmap.pipeline.stages import CostModelStage, LomaStage, SpatialMappingGeneratorStage, minimal
-from nestmap.pipeline.stages.multicore.dataflows import CustomSpatialMappingGeneratorStage
+from nestmap.pipeline.stages.multicore.intra_core import CustomSpatialMappingGeneratorStage
 from nestmap.search.multicore.core_costs.cost_table import Cell, CoreView, CostTable, held_by_memory
 from nestmap.search.multicore.core_costs.offchip_memory import OffChip
 from nestmap.search.multicore.core_costs.operand_residency import streamed_operands
