@@ -17,7 +17,7 @@ from typing import Final
 from tests.pipeline.sweep.spaces import write_space
 
 import nestmap
-from nestmap.pipeline.sweep.result.front import Front
+from nestmap.pipeline.sweep.result.summary import Front
 from nestmap.store import Store
 
 DESIGNS: Final = 1_000_000

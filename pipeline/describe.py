@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Never
 
 from nestmap.model import Frozen
 from nestmap.pipeline.stage_graph import Stage
-from nestmap.pipeline.util.json import Json
+from nestmap.pipeline.util.atomic_files import Json
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -124,7 +124,7 @@ def mesh(
 ) -> MultiCoreAccelerator:
     """Cores in rows and columns, each linked to its neighbours in both directions.
 
-    >>> from nestmap.pipeline.frontend.read.multicore import read_multicore
+    >>> from nestmap.pipeline.frontend.read.accelerator import read_multicore
     >>> tpu = read_multicore("quad_tpu").compute_cores[0]
     >>> cores = number_cores([tpu.accelerator] * 6)
     >>> far = OffChip(core=dram(6, 64, 15.0), wires=ChannelSpec(bandwidth=64))

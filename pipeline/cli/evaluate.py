@@ -34,8 +34,7 @@ from nestmap.model.errors import suggestion
 from nestmap.model.evaluation.recording import UNLABELED
 from nestmap.pipeline.cli.error_handling import exit_without_mapping
 from nestmap.pipeline.cli.options.explore import EvaluateOptions
-from nestmap.pipeline.cli.output_checks import check_target
-from nestmap.pipeline.cli.printing import output_width, print_note, show, show_prose
+from nestmap.pipeline.cli.printing import check_target, output_width, print_note, show, show_prose
 from nestmap.pipeline.cli.workload_argument import read_given_workload
 from nestmap.pipeline.explore.api import read_network
 from nestmap.pipeline.explore.replay import fixed_spatial, only_layer, replay
@@ -51,7 +50,7 @@ from nestmap.pipeline.render.text.network import (
 from nestmap.pipeline.render.text.vector import vector_note
 from nestmap.pipeline.stages import SpatialMappingConversionStage, WorkloadStage
 from nestmap.pipeline.stages.mapping.layers import skipped_note
-from nestmap.pipeline.util.json import write_json
+from nestmap.pipeline.util.atomic_files import write_json
 from nestmap.search.temporal.loop_factors import temporal_sizes
 from nestmap.search.temporal.pinned import allocate_order, place_pinned_levels
 
@@ -266,7 +265,7 @@ def _record(
     if options.store is None:
         return None
     # imported only when a store is used: DuckDB takes long to import
-    from nestmap.pipeline.explore.record_evaluation import record_evaluation  # noqa: PLC0415
+    from nestmap.pipeline.explore.replay import record_evaluation  # noqa: PLC0415
 
     label = RunLabel.of(options.run_name, options.tags)
     return record_evaluation(network, evaluation, options.store, label)

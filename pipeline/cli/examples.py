@@ -18,9 +18,8 @@ from nestmap.pipeline.frontend.bundled import (
     multicore_names,
 )
 from nestmap.pipeline.frontend.networks import network_dims, network_names
-from nestmap.pipeline.frontend.read.accelerator import read_accelerator
+from nestmap.pipeline.frontend.read.accelerator import read_accelerator, read_multicore
 from nestmap.pipeline.frontend.read.mapping import read_mapping
-from nestmap.pipeline.frontend.read.multicore import read_multicore
 from nestmap.pipeline.render.text.plain_table import Line, Tone
 
 _SINGULAR: Final = {"links": "link", "buses": "bus", "shared memories": "shared memory"}

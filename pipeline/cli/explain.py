@@ -8,10 +8,9 @@ from nestmap.model import InputError, LayerResult, NetworkEvaluation, NetworkPro
 from nestmap.model.errors import suggestion
 from nestmap.model.evaluation.recording import LAST_RUN
 from nestmap.pipeline.cli.options.view import ExplainOptions
-from nestmap.pipeline.cli.output_checks import check_target
-from nestmap.pipeline.cli.printing import output_width, print_note, show, show_prose
+from nestmap.pipeline.cli.printing import check_target, output_width, print_note, show, show_prose
 from nestmap.pipeline.explore.explanation import WIDTH, Explanation, explain
-from nestmap.pipeline.explore.recorded_problem import searched_problem
+from nestmap.pipeline.explore.resume import searched_problem
 from nestmap.pipeline.render.text.plain_table import printable
 from nestmap.pipeline.util.atomic_files import write_text
 from nestmap.store import Store

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, final
 from uuid import UUID
+
+import typer
 
 from nestmap.model import (
     InputError,
@@ -25,10 +28,8 @@ from nestmap.pipeline.analysis.network.reduced_unrollings import (
 from nestmap.pipeline.cli.error_handling import exit_without_mapping
 from nestmap.pipeline.cli.options.common import ResultFileOptions
 from nestmap.pipeline.cli.options.explore import ExploreOptions, RecordingOptions, ResumeOptions
-from nestmap.pipeline.cli.output_checks import check_target
-from nestmap.pipeline.cli.printing import output_width, print_note, show, show_prose
+from nestmap.pipeline.cli.printing import check_target, output_width, print_note, show, show_prose
 from nestmap.pipeline.cli.progress import ExplorationBar
-from nestmap.pipeline.cli.size_check import check_size
 from nestmap.pipeline.cli.store_target import (
     StoreTarget,
     chosen_label,
@@ -51,6 +52,7 @@ from nestmap.pipeline.explore.recording import known_tries, read_plan
 from nestmap.pipeline.explore.resume import resume
 from nestmap.pipeline.explore.run import Job
 from nestmap.pipeline.explore.size import ExplorationSize, exploration_size
+from nestmap.pipeline.format.numbers import count
 from nestmap.pipeline.format.runs import short_id
 from nestmap.pipeline.frontend.bundled import default_mapping_for
 from nestmap.pipeline.render.json.results import front_json, full_json
@@ -75,7 +77,7 @@ from nestmap.pipeline.render.text.vector import vector_note
 from nestmap.pipeline.render.text.workload import operator_notes
 from nestmap.pipeline.render.yaml.mapping import write_mapping
 from nestmap.pipeline.stages.mapping.layers import skipped_note
-from nestmap.pipeline.util.json import Json, write_json
+from nestmap.pipeline.util.atomic_files import Json, write_json
 from nestmap.store import Store
 
 _COUNTING: Final = " (--count-vector counts them)"
@@ -310,3 +312,50 @@ def _question(run: UUID) -> str:
         "GROUP BY layer ORDER BY best DESC LIMIT 5"
     )
     return f'nestmap query "{sql}"'
+
+
+# --- asks before an exploration that takes very long or records very much ---
+
+MOST_MAPPINGS: Final = 10**8
+"""Mappings that are evaluated without asking: some minutes."""
+
+LARGEST_RECORD: Final = 10**9
+"""Bytes that are recorded without asking."""
+
+
+def check_size(size: ExplorationSize, recording: Recording | None, *, agreed: bool) -> None:
+    """Asks the user to agree to a large exploration, unless they have ``agreed`` already.
+
+    ``recording`` is ``None`` if nothing is recorded.
+
+    Raises:
+        InputError: where it is large and nobody is there to ask.
+        KeyboardInterrupt: where the user does not agree.
+    """
+    mappings = size.mappings or 0
+    written = 0 if recording is None else size.record_bytes(recording)
+    if mappings <= MOST_MAPPINGS and written <= LARGEST_RECORD:
+        return
+    amount = f"up to {count(mappings)} mappings to evaluate"
+    if written:
+        amount += f" and {written / 1e9:,.1f} GB to record"
+    if not agreed and not sys.stdin.isatty():
+        raise InputError(
+            "exploration",
+            amount,
+            f"--yes to start it, or at most {count(MOST_MAPPINGS)} mappings and "
+            f"{LARGEST_RECORD / 1e9:g} GB (--lpf-limit, --spatial-mappings, --record-limit)",
+        )
+    layers = f"{count(size.searches or 0)} spatial mappings of {len(size.layers)} different layers"
+    print_note(f"This exploration has {amount}: {layers}.")
+    if not agreed:
+        _ask()
+
+
+def _ask() -> None:
+    try:
+        agreed = typer.confirm("Start it?", err=True)
+    except typer.Abort:  # Ctrl-C, or the end of the input
+        agreed = False
+    if not agreed:
+        raise KeyboardInterrupt

@@ -13,9 +13,8 @@ from nestmap.pipeline.analysis.network.run_comparison import NamedRun
 from nestmap.pipeline.analysis.network.scatter import clouds
 from nestmap.pipeline.analysis.sweep.designs_view import DesignsView
 from nestmap.pipeline.cli.options.view import PlotOptions
-from nestmap.pipeline.cli.output_checks import check_target
-from nestmap.pipeline.cli.printing import print_note
-from nestmap.pipeline.cli.sweep_or_run import is_sweep
+from nestmap.pipeline.cli.printing import check_target, print_note
+from nestmap.pipeline.cli.store_target import is_sweep
 from nestmap.pipeline.multicore.api import StreamResult, recorded_stream
 from nestmap.pipeline.render.charts import (
     Chart,

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import wrap
 from typing import Final
 
 import typer
 
+from nestmap.model import InputError
 from nestmap.pipeline.render.text.plain_table import Line, Tone
+from nestmap.pipeline.util.atomic_files import check_writable
 
 _UNLIMITED: Final = 1_000_000
 
@@ -51,3 +54,21 @@ def _encodable(text: str) -> str:
     """The text, with escapes for characters that the output's encoding lacks."""
     encoding = sys.stdout.encoding if sys.stdout else "utf-8"  # there is none after >&-
     return text.encode(encoding, "backslashreplace").decode(encoding)
+
+
+# --- checks that result files can be written, before the work begins ---
+
+
+def check_target(option: str, target: Path | None, others: Iterable[str | Path | None]) -> None:
+    """Checks the file of an option; ``others`` are the files it must not overwrite.
+
+    Raises:
+        InputError: where the file cannot be written, or is one of the others.
+    """
+    if target is None:
+        return
+    for other in others:
+        if other is not None and target.resolve() == Path(other).resolve():
+            found = f"{other}, which is used already"
+            raise InputError(f"{option} {target}", found, "a different file")
+    check_writable(target)

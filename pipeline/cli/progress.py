@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final, final
 
 from nestmap.costmodel.evaluate_rows import is_compiled_before
 from nestmap.model import EvaluationBatch, NetworkProblem, Objective
-from nestmap.pipeline.cli.progress_line import ProgressLine
-from nestmap.pipeline.cli.work_clock import WorkClock
+from nestmap.pipeline.cli.progress_line import ProgressLine, WorkClock
 from nestmap.pipeline.explore.size import ExplorationSize
 from nestmap.pipeline.format.numbers import count, cycles, energy, engineering, gap_text
 from nestmap.pipeline.render.text.plain_table import printable

@@ -11,8 +11,7 @@ import pyarrow as pa
 from nestmap.model import InputError
 from nestmap.model.evaluation.recording import LAST_RUN
 from nestmap.pipeline.cli.options.view import QueryOptions
-from nestmap.pipeline.cli.output_checks import check_target
-from nestmap.pipeline.cli.printing import print_note, show, show_text
+from nestmap.pipeline.cli.printing import check_target, print_note, show, show_text
 from nestmap.pipeline.format.runs import short_id
 from nestmap.pipeline.render.text.query_result import answer_table
 from nestmap.pipeline.render.text.query_result_file import (

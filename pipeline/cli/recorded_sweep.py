@@ -5,11 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 
 from nestmap.model import InputError
-from nestmap.pipeline.cli.printing import show_text
-from nestmap.pipeline.cli.sweep_front import show_front
-from nestmap.pipeline.sweep.record.recorded import read_result
-from nestmap.pipeline.sweep.record.recorded_summary import read_summary
+from nestmap.pipeline.cli.printing import show, show_prose, show_text
+from nestmap.pipeline.render.text.plain_table import Line, printable, table_lines
+from nestmap.pipeline.sweep.record.recorded_summary import read_result, read_summary
+from nestmap.pipeline.sweep.result.result_table import front_table, heading, notes
+from nestmap.pipeline.sweep.result.summary import SweepSummary
 from nestmap.store import Store
+
+# --- prints the front of a sweep, and what is to be said of the other designs ---
+
+
+def show_front(found: SweepSummary) -> None:
+    """Prints the front as a table."""
+    if found.front:
+        show_prose(printable(heading(found)))
+        show([Line(), *table_lines(front_table(found)), Line()])
+    for note in notes(found):
+        show_prose(printable(note))
 
 
 def show_sweep(name: str, number: int | None, path: Path) -> None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from nestmap.pipeline.cli.options.view import ReportOptions
-from nestmap.pipeline.cli.output_checks import check_target
-from nestmap.pipeline.cli.printing import print_note
-from nestmap.pipeline.cli.sweep_or_run import is_sweep
+from nestmap.pipeline.cli.printing import check_target, print_note
+from nestmap.pipeline.cli.store_target import is_sweep
 from nestmap.pipeline.util.atomic_files import write_text
 from nestmap.pipeline.util.extras import REPORT, check_installed
 from nestmap.store import Store

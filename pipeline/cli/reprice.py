@@ -7,15 +7,14 @@ from typing import Final, final
 
 from nestmap.model import NetworkEvaluation, NetworkProblem
 from nestmap.pipeline.cli.options.explore import RepriceOptions
-from nestmap.pipeline.cli.output_checks import check_target
-from nestmap.pipeline.cli.printing import output_width, print_note, show, show_prose
+from nestmap.pipeline.cli.printing import check_target, output_width, print_note, show, show_prose
 from nestmap.pipeline.explore.reprice import Standing, compare_standing, reprice_results
 from nestmap.pipeline.frontend.read.accelerator import read_accelerator
 from nestmap.pipeline.render.json.results import full_json, summary_json
 from nestmap.pipeline.render.text.network import layer_table, machine_note, totals
 from nestmap.pipeline.render.text.plain_table import Line, printable
 from nestmap.pipeline.render.text.vector import vector_note
-from nestmap.pipeline.util.json import Json, write_json
+from nestmap.pipeline.util.atomic_files import Json, write_json
 from nestmap.store import RunRecord, Store
 
 _VERDICTS: Final = {

@@ -7,8 +7,7 @@ from typing import Final
 from nestmap.model import InputError
 from nestmap.pipeline.cli.explore import ResultFiles, resume_exploration
 from nestmap.pipeline.cli.options.explore import ResumeOptions
-from nestmap.pipeline.cli.store_target import StoreTarget
-from nestmap.pipeline.cli.sweep_or_run import is_sweep
+from nestmap.pipeline.cli.store_target import StoreTarget, is_sweep
 from nestmap.store import RunKind, Store
 
 _OF_SWEEPS: Final = "leave them out: they are for sweeps"

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 
 from nestmap.pipeline.cli.options.view import SchemaOptions
-from nestmap.pipeline.cli.output_checks import check_target
-from nestmap.pipeline.cli.printing import print_note, show_text
+from nestmap.pipeline.cli.printing import check_target, print_note, show_text
 from nestmap.pipeline.frontend.yaml.formats import FileFormat
 from nestmap.pipeline.frontend.yaml.json_schema import json_schema
-from nestmap.pipeline.util.json import write_json
+from nestmap.pipeline.util.atomic_files import write_json
 
 
 def run_schema(options: SchemaOptions) -> None:

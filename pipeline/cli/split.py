@@ -15,8 +15,7 @@ from nestmap.pipeline.analysis.schedule.split_summary import (
     too_large,
 )
 from nestmap.pipeline.cli.options.multicore import SplitCommandOptions
-from nestmap.pipeline.cli.output_checks import check_target
-from nestmap.pipeline.cli.printing import output_width, print_note, show, show_prose
+from nestmap.pipeline.cli.printing import check_target, output_width, print_note, show, show_prose
 from nestmap.pipeline.cli.split_arguments import (
     chosen_split,
     read_problem,
@@ -34,8 +33,7 @@ from nestmap.pipeline.render.text.split import (
     too_large_table,
 )
 from nestmap.pipeline.stages.multicore.split import GenerateCNWorkloadHybridStage
-from nestmap.pipeline.util.atomic_files import write_text
-from nestmap.pipeline.util.json import write_json
+from nestmap.pipeline.util.atomic_files import write_json, write_text
 
 MOST_TENSORS: Final = 5
 MOST_TOO_LARGE: Final = 12

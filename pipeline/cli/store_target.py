@@ -10,8 +10,8 @@ from pathlib import Path
 from shlex import quote
 from typing import final
 
-from nestmap.model import InputError, RunLabel
-from nestmap.model.evaluation.recording import UNLABELED
+from nestmap.model import InputError, RunLabel, StoreError
+from nestmap.model.evaluation.recording import LAST_RUN, UNLABELED
 from nestmap.pipeline.cli.printing import print_note
 from nestmap.store import DEFAULT_PATH, RunStatus, Store
 
@@ -90,3 +90,21 @@ def print_resume_hint(store: Store, place: StoreTarget) -> Generator[None]:
         elif mine:
             print_note(f"To resume: nestmap resume {mine[-1].id}{place.option}")
         raise
+
+
+# --- tells whether an argument of a command names a sweep or a run ---
+
+
+def is_sweep(store: Store, text: str) -> bool:
+    """Whether ``text`` names a sweep and no run: its name, or the beginning of its key.
+
+    ``last`` is a run, unless the store has none.
+    """
+    try:
+        store.find_run(text)
+    except StoreError:
+        return any(
+            text in (LAST_RUN, x.info.name) or (text and x.info.key.startswith(text))
+            for x in store.sweeps()
+        )
+    return False

@@ -17,15 +17,14 @@ from nestmap.pipeline.cli.options.sweep import (
     SweepFileOptions,
     SweepOptions,
 )
-from nestmap.pipeline.cli.output_checks import check_target
-from nestmap.pipeline.cli.printing import print_note
+from nestmap.pipeline.cli.printing import check_target, print_note
+from nestmap.pipeline.cli.recorded_sweep import show_front
 from nestmap.pipeline.cli.split_arguments import (
     HINTS,
     parse_split,
     rename_options,
 )
 from nestmap.pipeline.cli.store_target import StoreTarget, print_nothing_kept
-from nestmap.pipeline.cli.sweep_front import show_front
 from nestmap.pipeline.explore.choices import member_by_name
 from nestmap.pipeline.multicore.options import AllocationOptions
 from nestmap.pipeline.multicore.plan import StreamPlan
@@ -50,8 +49,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, final
 
 from nestmap.costmodel.evaluate_rows import is_compiled_before
-from nestmap.pipeline.cli.progress_line import ProgressLine
-from nestmap.pipeline.cli.work_clock import WorkClock
+from nestmap.pipeline.cli.progress_line import ProgressLine, WorkClock
 from nestmap.pipeline.format.numbers import count
 
 if TYPE_CHECKING:  # takes long to import

@@ -9,8 +9,12 @@ from typing import Final
 from nestmap.model import CostModelEvaluation, Frozen, Loop, ObjectiveBound, SpatialProblem
 from nestmap.model.display import view
 from nestmap.model.units import Count
-from nestmap.pipeline.analysis.mapping.checks import check_evaluation
-from nestmap.pipeline.analysis.mapping.costs import binding, energy_breakdown, waterfall
+from nestmap.pipeline.analysis.mapping.costs import (
+    binding,
+    check_evaluation,
+    energy_breakdown,
+    waterfall,
+)
 from nestmap.pipeline.analysis.mapping.explanation import (
     Binding,
     EnergyBreakdown,
@@ -19,9 +23,7 @@ from nestmap.pipeline.analysis.mapping.explanation import (
     Waterfall,
     WhatIf,
 )
-from nestmap.pipeline.analysis.mapping.loop_nest import loop_nest
-from nestmap.pipeline.analysis.mapping.records import evaluated
-from nestmap.pipeline.analysis.mapping.traffic import port_traffic
+from nestmap.pipeline.analysis.mapping.records import evaluated, loop_nest, port_traffic
 from nestmap.pipeline.analysis.mapping.what_if import unfixed_spatial_mappings, what_ifs
 from nestmap.pipeline.format.mappings import sizes_text
 from nestmap.pipeline.format.numbers import count, engineering
@@ -137,7 +139,7 @@ def explain(
     """Explains a mapping: its loop nest, its costs, the bottleneck and possible improvements.
 
     ``spatial`` is the problem of the evaluation: layer, accelerator and spatial mapping
-    (:func:`~nestmap.pipeline.explore.recorded_problem.recorded_problem` finds that of a result).
+    (:func:`~nestmap.pipeline.explore.resume.recorded_problem` finds that of a result).
     ``bound`` is that of the result; it says how far the mapping may be from the optimum.
     A few other spatial mappings are tried, and the mapping is evaluated on a few dozen accelerators
     with wider ports and larger memories.

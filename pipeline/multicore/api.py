@@ -24,7 +24,7 @@ from nestmap.model.multicore.placed_tilings import resolve_names
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem
 from nestmap.model.multicore.schedule import AllocationSearch, Schedule, ScheduleProblem
 from nestmap.pipeline.explore.api import label_of_run
-from nestmap.pipeline.frontend.read.multicore import read_core_mapping, read_multicore
+from nestmap.pipeline.frontend.read.accelerator import read_core_mapping, read_multicore
 from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.multicore.pipeline import rebuild_problem, split_network, stream_pipeline
 from nestmap.pipeline.multicore.plan import StreamPlan

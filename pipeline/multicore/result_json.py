@@ -9,7 +9,7 @@ from nestmap.model.multicore.schedule import Schedule
 from nestmap.pipeline.analysis.schedule.resource_loads import core_loads, wire_loads
 from nestmap.pipeline.analysis.schedule.utilization import memory_uses
 from nestmap.pipeline.multicore.api import StreamResult
-from nestmap.pipeline.util.json import Json
+from nestmap.pipeline.util.atomic_files import Json
 
 
 def stream_json(

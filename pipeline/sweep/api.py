@@ -138,6 +138,6 @@ def recorded_sweep(sweep: str, store: Store | Path | str) -> SweepResult:
     Raises:
         StoreError: where there is no such sweep, or it has no design yet.
     """
-    from nestmap.pipeline.sweep.record.recorded import read_result  # noqa: PLC0415 (imports the store)
+    from nestmap.pipeline.sweep.record.recorded_summary import read_result  # noqa: PLC0415 (imports the store)
 
     return read_result(sweep, store)

@@ -15,8 +15,8 @@ from nestmap.pipeline.explore.choices import member_by_name
 from nestmap.pipeline.sweep.explore_designs import DesignPoints, ExploreDesigns
 from nestmap.pipeline.sweep.options import RecordedRuns, RunsName
 from nestmap.pipeline.sweep.record.question import SweepJob, sweep_info
-from nestmap.pipeline.sweep.result.front import Front, figures_of
 from nestmap.pipeline.sweep.result.result import SweepResult
+from nestmap.pipeline.sweep.result.summary import Front, figures_of
 from nestmap.pipeline.sweep.workers.local_workers import thread_explorer
 from nestmap.pipeline.sweep.workers.place import LocalProcesses, Place, parse_place
 from nestmap.search.parallel import available_workers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -85,3 +86,17 @@ def part_of(path: Path) -> Path:
     """The temporary path that the content is written to first."""
     whole = path.resolve()
     return whole.with_name(whole.name + ".part")
+
+
+# --- JSON values and files ---
+
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+
+
+def write_json(path: Path, value: Json) -> None:
+    """Writes a value to a file, as :func:`~nestmap.pipeline.util.atomic_files.write_text` does.
+
+    Raises:
+        InputError: if the file cannot be written.
+    """
+    write_text(path, json.dumps(value, indent=2) + "\n")

@@ -25,7 +25,7 @@ from .pipeline.explore.api import explore as explore
 from .pipeline.explore.api import explore_networks as explore_networks
 from .pipeline.explore.explanation import Explanation as Explanation
 from .pipeline.explore.explanation import explain as explain
-from .pipeline.explore.recorded_problem import recorded_problem as recorded_problem
+from .pipeline.explore.resume import recorded_problem as recorded_problem
 from .pipeline.explore.resume import resume as resume
 from .pipeline.frontend.read.accelerator import read_accelerator as read_accelerator
 from .pipeline.frontend.read.mapping import read_mapping as read_mapping

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nestmap.model import InputError
-from nestmap.pipeline.frontend.read.multicore import read_multicore
+from nestmap.pipeline.frontend.read.accelerator import read_multicore
 from nestmap.pipeline.frontend.yaml.hardware.core import parse_core
 from nestmap.pipeline.frontend.yaml.hardware.multicore import parse_multicore
 from nestmap.pipeline.frontend.yaml.mapping import parse_core_mapping

@@ -18,9 +18,8 @@ from nestmap.pipeline.frontend.bundled import (
     mapping_names,
     multicore_names,
 )
-from nestmap.pipeline.frontend.read.accelerator import read_accelerator
+from nestmap.pipeline.frontend.read.accelerator import read_accelerator, read_multicore
 from nestmap.pipeline.frontend.read.mapping import read_mapping
-from nestmap.pipeline.frontend.read.multicore import read_multicore
 from tests.pipeline.cli.inputs import LAYER, Ended, Inputs, run, written
 
 ENTRY = """\

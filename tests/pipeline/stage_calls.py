@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import pytest
 
 from nestmap.pipeline.stage_graph import Stage
-from nestmap.pipeline.util.json import Json
+from nestmap.pipeline.util.atomic_files import Json
 
 
 @runtime_checkable

@@ -77,7 +77,7 @@ from nestmap.model import (
 )
 from nestmap.model.base import copy_with
 from nestmap.model.multicore.cn_layer import CnLayer
-from nestmap.pipeline.frontend.read.multicore import read_multicore
+from nestmap.pipeline.frontend.read.accelerator import read_multicore
 from nestmap.search.multicore.split.split_workload import split_workload
 from tests.costmodel.test_hops import limited
 from tests.in_memory import imc_cases

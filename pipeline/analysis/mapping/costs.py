@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from nestmap.model import Accelerator, CostModelEvaluation
+from nestmap.costmodel.evaluate import evaluate
+from nestmap.model import Accelerator, CostModelEvaluation, InputError, SpatialProblem
 from nestmap.pipeline.analysis.mapping.explanation import (
     Binding,
     Bound,
@@ -18,6 +19,28 @@ from nestmap.pipeline.analysis.mapping.explanation import (
     Waterfall,
 )
 from nestmap.pipeline.analysis.mapping.what_if import binding_ports
+
+# --- checks that an evaluation belongs to a problem ---
+
+
+def is_evaluation_of(spatial: SpatialProblem, cme: CostModelEvaluation) -> bool:
+    """Whether the cost model computes exactly this evaluation for a mapping of the problem."""
+    return evaluate(spatial, cme.temporal_mapping) == cme
+
+
+def check_evaluation(spatial: SpatialProblem, cme: CostModelEvaluation) -> None:
+    """Checks that the evaluation belongs to the problem.
+
+    Raises:
+        InputError: if it does not.
+    """
+    if not is_evaluation_of(spatial, cme):
+        raise InputError(
+            f"layer {cme.layer}",
+            "an evaluation that was not made for this problem on accelerator "
+            f"{spatial.accelerator.name} as it is",
+            "the evaluation of one of its mappings, by this version of the cost model",
+        )
 
 
 def waterfall(cme: CostModelEvaluation) -> Waterfall:

@@ -11,7 +11,7 @@ from nestmap.model.multicore.schedule import Schedule, ScheduleEnergy, TransferK
 from nestmap.pipeline.analysis.network.stacked_bars import Bars, Part
 from nestmap.pipeline.analysis.schedule.gantt import layers_of_events
 from nestmap.pipeline.analysis.schedule.link_occupancy import FIRST_TRANSFER
-from nestmap.pipeline.analysis.schedule.looks import KIND_LOOKS
+from nestmap.pipeline.analysis.schedule.names import KIND_LOOKS
 from nestmap.pipeline.analysis.schedule.tables import BarKind, Floats, Ints
 from nestmap.pipeline.format.palette import Look
 

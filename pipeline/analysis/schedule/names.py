@@ -12,6 +12,8 @@ from nestmap.model.multicore.cn_layer import CnLayer
 from nestmap.model.multicore.interconnect import Interconnect
 from nestmap.model.multicore.schedule import Schedule, TransferKind
 from nestmap.model.multicore.top_memories import TopMemories, TopMemory
+from nestmap.pipeline.analysis.schedule.tables import BarKind, StallReason
+from nestmap.pipeline.format.palette import GREYS, TRANSFERS, WAITS, Look
 
 Ints = NDArray[np.int64]
 
@@ -107,3 +109,21 @@ class ScheduleNames:
     def _place(self, node: int) -> tuple[int, int]:
         costs = self.schedule.problem.costs
         return int(costs.kind[node]), costs.column(int(self.schedule.core[node]))
+
+
+# --- the looks of what a schedule does: nodes, transfers by kind, idle times by reason ---
+
+_SENT: Final = (
+    BarKind.CONSTANT,
+    BarKind.ACTIVATION,
+    BarKind.EVICTION,
+    BarKind.RESULT,
+    BarKind.STREAM,
+)
+KIND_LOOKS: Final = {
+    BarKind.NODE: Look(GREYS[0]),
+    **{kind: Look(color) for kind, color in zip(_SENT, TRANSFERS, strict=True)},
+}
+"""Nodes without the colour of their layer are grey."""
+
+STALL_LOOKS: Final = {reason: Look(color) for reason, color in zip(StallReason, WAITS, strict=True)}

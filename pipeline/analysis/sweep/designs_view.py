@@ -4,16 +4,89 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, final
+from typing import Final, NamedTuple, final
 
 import numpy as np
 import numpy.typing as npt
 
 from nestmap.model import InfeasibleError, Objective
 from nestmap.model.design_space.expression_syntax import Value
-from nestmap.model.design_space.objective import SweepObjective
+from nestmap.model.design_space.objective import DesignObjective, ObjectiveFormula, SweepObjective
 from nestmap.model.units import AreaUnit
-from nestmap.pipeline.format.numbers import engineering
+from nestmap.pipeline.format.numbers import (
+    TIMES,
+    Unit,
+    area_unit,
+    count,
+    cycles_unit,
+    energy_unit,
+    engineering,
+    power_unit,
+)
+
+# --- names and units of the objectives of a sweep ---
+
+_NAMES: Final = {
+    DesignObjective.ENERGY: "Energy",
+    DesignObjective.LATENCY: "Latency",
+    DesignObjective.EDP: "EDP",
+    DesignObjective.AREA: "Area",
+}
+
+
+def objective_title(objective: SweepObjective) -> str:
+    """The name of an objective, as in tables."""
+    return str(objective) if isinstance(objective, ObjectiveFormula) else _NAMES[objective]
+
+
+class Labelled(NamedTuple):
+    """The label of an axis, and the unit of its numbers."""
+
+    label: str
+    unit: Unit
+
+
+def labelled(column: ObjectiveColumn) -> Labelled:
+    """The label and the unit for the values of an objective.
+
+    Expressions have none, but a power of ten if they are large or small.
+    """
+    name, largest = objective_title(column.objective), float(column.values.max())
+    match column.objective:
+        case DesignObjective.ENERGY:
+            unit = energy_unit(largest)
+        case DesignObjective.LATENCY:
+            unit = cycles_unit(largest)
+        case DesignObjective.EDP:
+            energy = energy_unit(largest)
+            unit = Unit(energy.divisor, f"{energy.name} {TIMES} cycles")
+        case DesignObjective.AREA:
+            unit = Unit(1.0, area_unit(column.area_unit))
+        case ObjectiveFormula():
+            unit = power_unit(float(np.abs(column.values).max()))
+            if not unit.name:
+                return Labelled(name, unit)
+    return Labelled(f"{name} ({unit.name})", unit)
+
+
+# --- which of many dominated rows of a sweep are drawn ---
+
+
+class Dominated(NamedTuple):
+    """The dominated designs that are drawn, and what the legend says of them."""
+
+    places: Places
+    label: str
+
+
+def dominated_shown(view: DesignsView, most: int) -> Dominated:
+    """The dominated designs, or of more than ``most`` some at equal distances."""
+    places = np.flatnonzero(~view.on_front)
+    if len(places) <= most:
+        return Dominated(places, f"dominated ({count(len(places))})")
+    some = places[np.linspace(0, len(places) - 1, most).astype(np.intp)]
+    return Dominated(some, f"dominated ({count(len(some))} of {count(len(places))})")
+
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]

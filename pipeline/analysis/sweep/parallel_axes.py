@@ -12,8 +12,8 @@ from nestmap.pipeline.analysis.sweep.designs_view import (
     Floats,
     ObjectiveColumn,
     ParameterColumn,
+    labelled,
 )
-from nestmap.pipeline.analysis.sweep.objective_units import labelled
 
 MOST_TICKS: Final = 9
 """The largest number of values that are written at an axis."""

@@ -8,16 +8,39 @@ from typing import TYPE_CHECKING
 from nestmap.model import Accelerator
 from nestmap.pipeline.frontend.bundled import resolve_accelerator
 from nestmap.pipeline.frontend.cacti_cache import cached_cacti
-from nestmap.pipeline.frontend.read.source import source_of
 from nestmap.pipeline.frontend.yaml.hardware.accelerator import parse_accelerator
 
 if TYPE_CHECKING:
     from nestmap.pipeline.frontend.given import GivenAccelerator
     from nestmap.store import Store
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
 from pydantic import ValidationError
 
 from nestmap.model import InputError
 from nestmap.model.base import copy_with
+from nestmap.model.multicore.accelerator import MultiCoreAccelerator
+from nestmap.model.multicore.core_constraints import CoreMapping
+from nestmap.pipeline.frontend.bundled import resolve_mapping, resolve_multicore
+from nestmap.pipeline.frontend.yaml.hardware.multicore import parse_multicore
+from nestmap.pipeline.frontend.yaml.mapping import parse_core_mapping
+
+if TYPE_CHECKING:
+    from nestmap.pipeline.frontend.given import GivenCoreMapping, GivenCores
+    from nestmap.store import Store
+
+
+# --- where the values of a YAML file come from ---
+
+V = TypeVar("V")
+"""The values of a YAML file."""
+
+
+def source_of(given: V | Path | str, resolve: Callable[[str], Path]) -> V | Path:
+    """The file of a path or name, or the values themselves."""
+    return resolve(str(given)) if isinstance(given, str | Path) else given
+
 
 # --- makes the energies of an accelerator include static energy ---
 
@@ -68,3 +91,33 @@ def read_accelerator(
         else parse_accelerator(source_of(given, resolve_accelerator), cached_cacti(store))
     )
     return with_static_energy(accelerator) if static_energy else accelerator
+
+
+# --- reads an accelerator with several cores, and allocations of layers to them ---
+
+
+def read_multicore(
+    given: GivenCores, store: Store | Path | str | None = None
+) -> MultiCoreAccelerator:
+    """Reads a multi-core accelerator from a model, a file or a bundled name.
+
+    The store caches the memory costs that CACTI computes, if a file asks for CACTI.
+
+    Raises:
+        InputError: if a file or the name is invalid.
+        StoreError: if the store is needed and cannot be used.
+    """
+    if isinstance(given, MultiCoreAccelerator):
+        return given
+    return parse_multicore(source_of(given, resolve_multicore), cached_cacti(store))
+
+
+def read_core_mapping(given: GivenCoreMapping | None) -> CoreMapping:
+    """Reads core allocations from a model or a mapping file; ``None`` means no allocations.
+
+    Raises:
+        InputError: if the file or the name is invalid.
+    """
+    if isinstance(given, CoreMapping):
+        return given
+    return CoreMapping() if given is None else parse_core_mapping(source_of(given, resolve_mapping))

@@ -25,7 +25,7 @@ from nestmap.pipeline.frontend.yaml.formats import (
     FileFormat,
 )
 from nestmap.pipeline.frontend.yaml.quantities import SWITCH
-from nestmap.pipeline.util.json import Json
+from nestmap.pipeline.util.atomic_files import Json
 
 Schema = dict[str, Json]
 

@@ -17,7 +17,7 @@ from nestmap.pipeline.render.tables.columns import Align, Column
 from nestmap.pipeline.render.tables.table import Cell, Row, Table
 from nestmap.pipeline.render.text.plain_table import printable
 from nestmap.pipeline.render.text.query_result import answer_rows, cell_text
-from nestmap.pipeline.util.json import Json
+from nestmap.pipeline.util.atomic_files import Json
 from nestmap.store import NamedQuery, Parameter, RunRecord, Store
 from nestmap.store.connection.connect import quote_literal, quote_name
 from nestmap.store.read.question import Answer, QueryLimits

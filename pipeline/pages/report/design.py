@@ -18,7 +18,7 @@ from nestmap.pipeline.render.tables.table import Cell
 from nestmap.pipeline.sweep.explore_designs import DesignPoints
 from nestmap.pipeline.sweep.record.question import SweepQuestion, key_tag
 from nestmap.pipeline.sweep.space.base_format import is_multicore
-from nestmap.pipeline.sweep.space.design_yaml import design_yaml
+from nestmap.pipeline.sweep.space.swept_space import design_yaml
 from nestmap.store import Store, SweepRecord
 
 _RUNS: Final = """

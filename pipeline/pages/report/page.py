@@ -27,7 +27,7 @@ from nestmap.pipeline.analysis.network.run_comparison import NamedRun
 from nestmap.pipeline.analysis.network.scatter import clouds
 from nestmap.pipeline.analysis.network.stacked_bars import cmes_of, memory_looks
 from nestmap.pipeline.explore.explanation import explain
-from nestmap.pipeline.explore.recorded_problem import searched_problem
+from nestmap.pipeline.explore.resume import searched_problem
 from nestmap.pipeline.format import numbers
 from nestmap.pipeline.format.chosen_models import chosen_models
 from nestmap.pipeline.format.mappings import array_text, sizes_text, spatial_text

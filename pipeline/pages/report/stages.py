@@ -10,7 +10,7 @@ from inspect import getdoc
 from typing import final
 
 from nestmap.pipeline import stages
-from nestmap.pipeline.util.json import Json
+from nestmap.pipeline.util.atomic_files import Json
 
 
 @final

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from nestmap.model.design_space.objective import DesignObjective, ObjectiveFormula, SweepObjective
 from nestmap.model.units import AreaUnit
-from nestmap.pipeline.analysis.sweep.objective_units import objective_title
+from nestmap.pipeline.analysis.sweep.designs_view import objective_title
 from nestmap.pipeline.format.numbers import area_unit
 from nestmap.pipeline.pages.report.layout import document
 from nestmap.pipeline.pages.report.render import render

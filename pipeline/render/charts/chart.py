@@ -11,9 +11,8 @@ from pydantic import Field
 
 from nestmap.model.base import Frozen
 from nestmap.pipeline.format.palette import INK
-from nestmap.pipeline.util.atomic_files import write_text
+from nestmap.pipeline.util.atomic_files import Json, write_text
 from nestmap.pipeline.util.image_files import check_drawing, check_ending, save_svg
-from nestmap.pipeline.util.json import Json
 
 WIDTH: Final = 640
 """The width (pixels) of a chart outside pages, which have their own."""

@@ -14,9 +14,9 @@ from nestmap.pipeline.analysis.sweep.designs_view import (
     Floats,
     ObjectiveColumn,
     check_not_empty,
+    dominated_shown,
+    labelled,
 )
-from nestmap.pipeline.analysis.sweep.dominated import dominated_shown
-from nestmap.pipeline.analysis.sweep.objective_units import labelled
 from nestmap.pipeline.analysis.sweep.parallel_axes import ParallelAxis, parallel_axes
 from nestmap.pipeline.format.mappings import shortened
 from nestmap.pipeline.format.numbers import count

@@ -13,10 +13,11 @@ from nestmap.pipeline.analysis.sweep.designs_view import (
     ObjectiveColumn,
     ParameterColumn,
     check_not_empty,
+    dominated_shown,
+    labelled,
+    objective_title,
 )
-from nestmap.pipeline.analysis.sweep.dominated import dominated_shown
 from nestmap.pipeline.analysis.sweep.importance import Importance, importances
-from nestmap.pipeline.analysis.sweep.objective_units import labelled, objective_title
 from nestmap.pipeline.analysis.sweep.parallel_axes import shown_ticks
 from nestmap.pipeline.format.mappings import shortened
 from nestmap.pipeline.format.numbers import PERCENT, count

@@ -19,7 +19,7 @@ from nestmap.model import (
 )
 from nestmap.pipeline.analysis.network.kept_tensors import KeptTensor
 from nestmap.pipeline.analysis.network.reduced_unrollings import ReducedUnrolling
-from nestmap.pipeline.util.json import Json
+from nestmap.pipeline.util.atomic_files import Json
 
 
 def summary_json(evaluation: NetworkEvaluation, run: UUID | None = None) -> Json:

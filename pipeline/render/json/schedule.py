@@ -18,7 +18,7 @@ from nestmap.model.multicore.accelerator import ComputeCore, CoreId
 from nestmap.model.multicore.interconnect import Channel
 from nestmap.model.multicore.schedule import Schedule, TransferKind
 from nestmap.pipeline.analysis.schedule.names import ScheduleNames
-from nestmap.pipeline.util.json import Json
+from nestmap.pipeline.util.atomic_files import Json
 
 FORMAT: Final = "nestmap schedule"
 VERSION: Final = 1

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, final
 
 from nestmap.model.multicore.schedule import Schedule, TransferKind
 from nestmap.pipeline.analysis.schedule.names import KINDS, STREAMED, ScheduleNames
-from nestmap.pipeline.util.json import Json
+from nestmap.pipeline.util.atomic_files import Json
 
 # --- builds the slices of a trace: activity of cores, channels and off-chip memory ---
 

@@ -26,7 +26,7 @@ from nestmap.pipeline.render.tables.columns import Column, number_column
 from nestmap.pipeline.render.tables.table import table
 from nestmap.pipeline.render.text.plain_table import Line, printable, table_lines
 from nestmap.pipeline.render.text.wrapping_table import Row, RowColumns, rows_table
-from nestmap.pipeline.util.json import Json
+from nestmap.pipeline.util.atomic_files import Json
 
 DEFINITIONS: Final = (
     "Nodes: parts of a layer that run one after the other; those of a group use the same constants "

@@ -21,7 +21,7 @@ from nestmap.pipeline.render.tables.columns import Column, number_column
 from nestmap.pipeline.render.tables.table import table
 from nestmap.pipeline.render.text.plain_table import Line, printable, table_lines
 from nestmap.pipeline.render.text.wrapping_table import Row, RowColumns, rows_table
-from nestmap.pipeline.util.json import Json
+from nestmap.pipeline.util.atomic_files import Json
 
 DEFINITIONS: Final = (
     "Times: how many layers have the same content; the figures of a row are those of one. "

@@ -10,7 +10,7 @@ from typing import Generic, TypeVar, final
 from nestmap.model import Frozen, NetworkEvaluation
 from nestmap.pipeline.render.json.results import full_json, summary_json
 from nestmap.pipeline.stage_graph import Stage
-from nestmap.pipeline.util.json import write_json
+from nestmap.pipeline.util.atomic_files import write_json
 from nestmap.pipeline.util.pickle_files import dump, load, write_pickle
 
 A = TypeVar("A")

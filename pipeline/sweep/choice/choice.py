@@ -14,7 +14,7 @@ from nestmap.model.design_space.parameters import Parameter
 from nestmap.model.design_space.space import Design
 from nestmap.pipeline.sweep.explore_designs import DesignPoints, ExploreDesigns
 from nestmap.pipeline.sweep.options import Strategy
-from nestmap.pipeline.sweep.result.front import Figures, figures_of
+from nestmap.pipeline.sweep.result.summary import Figures, figures_of
 from nestmap.pipeline.sweep.space.swept_space import SweptSpace
 from nestmap.pipeline.util.extras import check_installed
 from nestmap.pipeline.util.quiet_optuna import quiet_optuna

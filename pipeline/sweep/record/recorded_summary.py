@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -19,6 +20,7 @@ from nestmap.pipeline.analysis.sweep.designs_view import (
     parameter_column,
 )
 from nestmap.pipeline.sweep.record.question import SweepQuestion
+from nestmap.pipeline.sweep.result.result import SweepResult
 from nestmap.pipeline.sweep.result.summary import Reason, SweepSummary
 from nestmap.pipeline.sweep.space.base_format import is_multicore
 from nestmap.store import Store, SweepRecord
@@ -123,3 +125,33 @@ def _parameters(space: DesignSpace, numbers: Sequence[int]) -> Iterator[Paramete
         column = parameter_column(parameter.name, values)
         if len(column.values) > 1:
             yield column
+
+
+# --- sweeps as a store has them ---
+
+
+def read_result(sweep: str, store: Store | Path | str) -> SweepResult:
+    """A sweep as far as it is recorded, with all of its designs.
+
+    Raises:
+        StoreError: where there is no such sweep, or it has no design yet.
+    """
+    if not isinstance(store, Store):
+        with Store.open_read_only(Path(store)) as opened:
+            return read_result(sweep, opened)
+    found = store.find_sweep(sweep)
+    designs = store.sweep_designs(found)
+    if not designs:
+        raise StoreError(
+            f"sweep {found.info.name}: found no design yet; expected at least one: resume the sweep"
+        )
+    question = SweepQuestion.read(found)
+    return SweepResult(
+        space=question.space,
+        base=question.base,
+        mapped_for=question.mapped_for,
+        points=designs,
+        rejected=found.state.rejected or 0,
+        static_energy=question.static_energy,
+        is_reference=question.plan.is_reference,
+    )

@@ -12,7 +12,7 @@ from nestmap.model.base import copy_with
 from nestmap.model.design_space.result import DesignResult, NetworkFigures
 from nestmap.model.design_space.space import Design
 from nestmap.pipeline.sweep.explore_designs import DesignPoints, ExploreDesigns
-from nestmap.pipeline.sweep.result.front import Front, figures_of
+from nestmap.pipeline.sweep.result.summary import Front, figures_of
 from nestmap.pipeline.sweep.space.swept_space import MachineFigures, SweptSpace
 from nestmap.store import DesignRow, RecordedSweep
 

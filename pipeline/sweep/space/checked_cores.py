@@ -25,7 +25,7 @@ from nestmap.model.multicore.core_constraints import CoreMapping, check_allocati
 from nestmap.model.multicore.placed_tilings import resolve_names
 from nestmap.model.multicore.problem import StreamProblem
 from nestmap.pipeline.frontend.bundled import resolve_multicore
-from nestmap.pipeline.frontend.read.multicore import read_core_mapping, read_multicore
+from nestmap.pipeline.frontend.read.accelerator import read_core_mapping, read_multicore
 from nestmap.pipeline.frontend.yaml.design_space import LocatedSpace
 from nestmap.pipeline.frontend.yaml.hardware.multicore_values import multicore_values
 from nestmap.pipeline.multicore.pipeline import split_network

@@ -12,8 +12,7 @@ from nestmap.model.design_space.objective import expression_of, objective_part
 from nestmap.model.design_space.part_values import SpaceError, condition_of, number_of, value_of
 from nestmap.model.design_space.space import Description, Design, DesignSpace
 from nestmap.model.errors import suggestion
-from nestmap.pipeline.frontend.read.accelerator import read_accelerator
-from nestmap.pipeline.frontend.read.multicore import read_multicore
+from nestmap.pipeline.frontend.read.accelerator import read_accelerator, read_multicore
 from nestmap.pipeline.frontend.yaml.design_space import LocatedSpace
 from nestmap.pipeline.sweep.space.base_format import is_multicore
 from nestmap.pipeline.sweep.space.core_tree import (

@@ -33,7 +33,7 @@ from nestmap.model.multicore.builders import (
 )
 from nestmap.model.multicore.top_memories import TopMemories
 from nestmap.pipeline.frontend.bundled import multicore_names
-from nestmap.pipeline.frontend.read.multicore import read_multicore
+from nestmap.pipeline.frontend.read.accelerator import read_multicore
 from tests.model.multicore.cores import buffer, core, ends, far, star
 from tests.sweeps import some_of
 

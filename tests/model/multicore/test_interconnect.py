@@ -20,7 +20,7 @@ from nestmap.model.multicore.builders import (
     number_cores,
 )
 from nestmap.model.multicore.interconnect import Interconnect
-from nestmap.pipeline.frontend.read.multicore import read_multicore
+from nestmap.pipeline.frontend.read.accelerator import read_multicore
 
 WIRES = ChannelSpec(bandwidth=32)
 

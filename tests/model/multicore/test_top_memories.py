@@ -6,7 +6,7 @@ from nestmap.model.multicore.accelerator import ComputeCore
 from nestmap.model.multicore.builders import ChannelSpec, OffChip, dram, mesh, number_cores
 from nestmap.model.multicore.cn_layer import LayerNest, TensorUse
 from nestmap.model.multicore.top_memories import NO_MEMORY, TopMemories, memory_operands
-from nestmap.pipeline.frontend.read.multicore import read_multicore
+from nestmap.pipeline.frontend.read.accelerator import read_multicore
 
 
 def use(operand: str) -> TensorUse:

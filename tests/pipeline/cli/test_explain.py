@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nestmap.pipeline.explore.explanation import Explanation, explain
-from nestmap.pipeline.explore.recorded_problem import recorded_problem
+from nestmap.pipeline.explore.resume import recorded_problem
 from nestmap.store import Store
 from tests.pipeline.cli.inputs import LAYER, MACHINE, Inputs, explored, run, run_process
 from tests.pipeline.render.text.read_explanation import figure, loops, part

@@ -114,9 +114,10 @@ def test_drawing_imports_no_kernel(store: Path) -> None:
 def test_a_report_imports_neither_altair_nor_what_is_for_sweeps_and_schedules(store: Path) -> None:
     modules = imported(["report", "last", "--store", str(store)], store.parent)
     assert not heavy(modules) & {"altair", "deap", "networkx", "onnx", "ortools"}
-    assert not {"nestmap.pipeline.sweep.record.recorded", "nestmap.pipeline.multicore.plan"} & {
-        *modules
-    }
+    assert not {
+        "nestmap.pipeline.sweep.record.recorded_summary",
+        "nestmap.pipeline.multicore.plan",
+    } & {*modules}
 
 
 @pytest.mark.parametrize("search", [("--search", "loma", "--lpf-limit", "2"), ()])

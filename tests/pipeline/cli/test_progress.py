@@ -12,11 +12,11 @@ from rich.console import Console
 
 from nestmap.model import EvaluationBatch, NetworkProblem, Objective, Workload
 from nestmap.model.base import copy_with
-from nestmap.pipeline.cli import progress, stream_progress, work_clock
+from nestmap.pipeline.cli import progress, progress_line
+from nestmap.pipeline.cli import stream as stream_command
 from nestmap.pipeline.cli.progress import ExplorationBar, ExplorationTally
-from nestmap.pipeline.cli.progress_line import ProgressLine
-from nestmap.pipeline.cli.stream_progress import StreamBar
-from nestmap.pipeline.cli.work_clock import WorkClock
+from nestmap.pipeline.cli.progress_line import ProgressLine, WorkClock
+from nestmap.pipeline.cli.stream import StreamBar
 from nestmap.pipeline.explore.api import explore_network
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.explore.size import ExplorationSize, LayerSize, exploration_size
@@ -62,7 +62,7 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The clock of the progress bar."""
     made = Clock()
-    monkeypatch.setattr(work_clock, "perf_counter", made)
+    monkeypatch.setattr(progress_line, "perf_counter", made)
     return made
 
 
@@ -298,13 +298,13 @@ def test_several_cores_say_what_compiling_took(
             stream(problem.workload, problem.accelerator, plan=streams.PLAN, progress=bar)
         return file.getvalue().splitlines()
 
-    monkeypatch.setattr(stream_progress, "is_compiled_before", lambda: True)
-    monkeypatch.setattr(stream_progress, "is_compiled", always(True))
+    monkeypatch.setattr(stream_command, "is_compiled_before", lambda: True)
+    monkeypatch.setattr(stream_command, "is_compiled", always(True))
     [known] = scheduled()
     assert re.search(r" allocations, [\d,]+/s, all in [\d.]+ s\.$", known)
     assert not [x for x in texts if x.startswith("compiling")]
-    monkeypatch.setattr(stream_progress, "is_compiled_before", lambda: False)
-    monkeypatch.setattr(stream_progress, "is_compiled", always(False))
+    monkeypatch.setattr(stream_command, "is_compiled_before", lambda: False)
+    monkeypatch.setattr(stream_command, "is_compiled", always(False))
     first, last = scheduled()
     assert first == "Compiling the cost model, once per machine and version."
     assert re.search(r"/s, all in [\d.]+ s, after compiling for [\d.]+ s\.$", last)

@@ -11,8 +11,8 @@ from typing import Final
 import pytest
 
 from nestmap.model import InputError, Recording, RecordMode
-from nestmap.pipeline.cli import size_check
-from nestmap.pipeline.cli.size_check import LARGEST_RECORD, MOST_MAPPINGS, check_size
+from nestmap.pipeline.cli import explore
+from nestmap.pipeline.cli.explore import LARGEST_RECORD, MOST_MAPPINGS, check_size
 from nestmap.pipeline.explore.size import ROW_BYTES, ExplorationSize, LayerSize
 from tests.pipeline.cli.inputs import Inputs, program, run
 
@@ -65,13 +65,13 @@ def test_large_ones_need_yes_where_nobody_can_be_asked(
     assert "This exploration has up to " in capsys.readouterr().err
 
 
-LOWER: Final = "from nestmap.pipeline.cli import size_check; size_check.MOST_MAPPINGS = 3"
+LOWER: Final = "from nestmap.pipeline.cli import explore; explore.MOST_MAPPINGS = 3"
 
 
 def test_nothing_is_recorded_before_the_answer(
     inputs: Inputs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(size_check, "MOST_MAPPINGS", 13)
+    monkeypatch.setattr(explore, "MOST_MAPPINGS", 13)
     ended = run(*inputs.explore)
     assert ended.code == 2
     assert ended.err == (

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-from nestmap.pipeline.cli import stream_progress
+from nestmap.pipeline.cli import stream as stream_command
 from nestmap.store import Store
 from tests.faults.test_bad_stream import CORE, MACHINE
 from tests.pipeline.cli.inputs import Inputs, run
@@ -167,16 +167,16 @@ def test_an_interrupted_run_says_how_to_go_on(
     command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = run(*command, "--no-store")
-    observe = stream_progress.StreamBar.observe
+    observe = stream_command.StreamBar.observe
 
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(stream_progress.StreamBar, "observe", stop)
+    monkeypatch.setattr(stream_command.StreamBar, "observe", stop)
     ended = run(*command)
     assert (ended.code, ended.out) == (130, "")
     assert "To resume: nestmap resume " in ended.err
-    monkeypatch.setattr(stream_progress.StreamBar, "observe", observe)
+    monkeypatch.setattr(stream_command.StreamBar, "observe", observe)
     again = run("resume", "last", "--json", "out.json")
     assert (again.code, again.out) == (0, whole.out), again.err
     assert "Written to out.json." in again.err

@@ -36,7 +36,7 @@ from nestmap.model.design_space import space
 from nestmap.model.evaluation import recording as recording_model
 from nestmap.model.workload import builders as build
 from nestmap.pipeline import MainStage, Stage, each
-from nestmap.pipeline.explore import api, explanation, recorded_problem, resume
+from nestmap.pipeline.explore import api, explanation, resume
 from nestmap.pipeline.explore.options import SearchOptions, SweepSearchOptions
 from nestmap.pipeline.frontend import torch
 from nestmap.pipeline.frontend.read import accelerator as read_accelerator
@@ -401,7 +401,7 @@ def test_the_facade_is_there(name: str) -> None:
     assert any(
         found is getattr(home, name, None)
         for home in (
-            *(api, build, explanation, recorded_problem, recording_model),
+            *(api, build, explanation, recording_model),
             *(resume, stream, stream_plan, torch, space, sweep, sweep_result),
             *(model, read_accelerator, read_mapping, read_workload, store),
         )

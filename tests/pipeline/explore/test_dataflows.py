@@ -11,7 +11,7 @@ from nestmap.model import Dataflow, LayerConstraints, MappingConstraints, Object
 from nestmap.pipeline.explore.api import read_network
 from nestmap.pipeline.explore.explanation import explain
 from nestmap.pipeline.explore.options import SearchName
-from nestmap.pipeline.explore.recorded_problem import recorded_problem
+from nestmap.pipeline.explore.resume import recorded_problem
 from tests.costmodel.machines import machine, matmul, memory
 from tests.properties.variants import examples
 from tests.search.temporal.stationary import STAYS, has_dataflow

@@ -10,7 +10,7 @@ from nestmap.pipeline.analysis.mapping.explanation import Change
 from nestmap.pipeline.explore.api import explore_network, read_network
 from nestmap.pipeline.explore.explanation import explain
 from nestmap.pipeline.explore.plan import SearchPlan
-from nestmap.pipeline.explore.recorded_problem import recorded_problem, searched_problem
+from nestmap.pipeline.explore.resume import recorded_problem, searched_problem
 from nestmap.pipeline.stages import LomaStage, SpatialMappingGeneratorStage
 from nestmap.store import Store
 from tests.costmodel.machines import convolution

@@ -16,8 +16,7 @@ from nestmap.model.multicore.accelerator import ComputeCore
 from nestmap.pipeline.explore.api import read_network
 from nestmap.pipeline.frontend.bundled import accelerator_names
 from nestmap.pipeline.frontend.onnx import parse_onnx
-from nestmap.pipeline.frontend.read.accelerator import read_accelerator
-from nestmap.pipeline.frontend.read.multicore import read_multicore
+from nestmap.pipeline.frontend.read.accelerator import read_accelerator, read_multicore
 from nestmap.pipeline.multicore.api import read_stream
 from nestmap.pipeline.render.text.workload import operator_notes
 from nestmap.pipeline.sweep.space.checked_space import check_space

@@ -29,7 +29,7 @@ from nestmap.pipeline.render.json.results import front_json, full_json, summary_
 from nestmap.pipeline.render.text.vector import vector_note
 from nestmap.pipeline.render.yaml.mapping import found_mapping
 from nestmap.pipeline.stages import VectorStage, WorkloadStage
-from nestmap.pipeline.util.json import Json
+from nestmap.pipeline.util.atomic_files import Json
 from nestmap.store import Store
 from tests.loma import with_loma
 from tests.pipeline.networks import FIRST, MACHINE, PROBLEM, SECOND

@@ -14,7 +14,7 @@ from nestmap.pipeline.analysis.network.stacked_bars import (
     memory_bars,
 )
 from nestmap.pipeline.analysis.schedule.energy import layer_energy_bars
-from nestmap.pipeline.analysis.schedule.looks import KIND_LOOKS, STALL_LOOKS
+from nestmap.pipeline.analysis.schedule.names import KIND_LOOKS, STALL_LOOKS
 from nestmap.pipeline.analysis.schedule.tables import BarKind
 from nestmap.pipeline.format.palette import (
     CANDIDATES,

@@ -19,9 +19,12 @@ from nestmap.pipeline.frontend.bundled import (
     resolve_multicore,
 )
 from nestmap.pipeline.frontend.data import bundled_cores
-from nestmap.pipeline.frontend.read.accelerator import read_accelerator
+from nestmap.pipeline.frontend.read.accelerator import (
+    read_accelerator,
+    read_core_mapping,
+    read_multicore,
+)
 from nestmap.pipeline.frontend.read.mapping import read_mapping
-from nestmap.pipeline.frontend.read.multicore import read_core_mapping, read_multicore
 from nestmap.pipeline.frontend.read.workload import read_workload
 
 Fields = dict[str, object]

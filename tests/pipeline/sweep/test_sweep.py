@@ -25,9 +25,9 @@ from nestmap.pipeline.frontend.yaml.design_space import parse_design_space
 from nestmap.pipeline.render.text.query_result_file import Layout, answer_text
 from nestmap.pipeline.stages import AllSpatialMappingsStage
 from nestmap.pipeline.stages.mapping.candidates import RankedCandidates
-from nestmap.pipeline.sweep.record.recorded import read_result
-from nestmap.pipeline.sweep.result.front import Figures, Front
+from nestmap.pipeline.sweep.record.recorded_summary import read_result
 from nestmap.pipeline.sweep.result.result_table import front_table, notes
+from nestmap.pipeline.sweep.result.summary import Figures, Front
 from tests.pipeline.cli.inputs import MACHINE
 from tests.pipeline.sweep.spaces import SPACE, write_space
 

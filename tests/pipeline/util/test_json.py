@@ -10,8 +10,7 @@ from threading import Thread
 import pytest
 
 from nestmap.model import InputError
-from nestmap.pipeline.util.atomic_files import check_writable
-from nestmap.pipeline.util.json import Json, write_json
+from nestmap.pipeline.util.atomic_files import Json, check_writable, write_json
 
 
 def test_a_file_is_replaced(tmp_path: Path) -> None:

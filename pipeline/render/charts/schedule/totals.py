@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from nestmap.model.multicore.schedule import Schedule, ScheduleEnergy
 from nestmap.pipeline.analysis.network.stacked_bars import Bars, Part
 from nestmap.pipeline.analysis.schedule.energy import energy_bars, layer_energy_bars
-from nestmap.pipeline.analysis.schedule.looks import KIND_LOOKS, STALL_LOOKS
+from nestmap.pipeline.analysis.schedule.names import KIND_LOOKS, STALL_LOOKS
 from nestmap.pipeline.analysis.schedule.resource_loads import core_loads, idle_cycles
 from nestmap.pipeline.analysis.schedule.tables import BarKind, Traffic
 from nestmap.pipeline.analysis.schedule.traffic import core_traffic, wire_traffic

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from nestmap.pipeline.analysis.schedule.looks import KIND_LOOKS
+from nestmap.pipeline.analysis.schedule.names import KIND_LOOKS
 from nestmap.pipeline.analysis.schedule.tables import BarKind, Row, RowKind
 from nestmap.pipeline.render.charts.schedule.labels import KIND_LABELS, row_label
 from nestmap.pipeline.render.charts.schedule.strips import Part

@@ -23,7 +23,7 @@ from nestmap.pipeline.analysis.mapping.explanation import Change, PortName, What
 from nestmap.pipeline.analysis.mapping.what_if import unfixed_spatial_mappings, what_ifs
 from nestmap.pipeline.explore.api import read_network
 from nestmap.pipeline.explore.explanation import explain
-from nestmap.pipeline.explore.recorded_problem import recorded_problem
+from nestmap.pipeline.explore.resume import recorded_problem
 from nestmap.pipeline.format.mappings import spatial_text
 from nestmap.pipeline.format.numbers import cycles
 from nestmap.pipeline.render.text.explanation_reasons import advice, matters, notable

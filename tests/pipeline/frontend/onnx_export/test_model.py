@@ -17,7 +17,7 @@ from nestmap.model.multicore.problem import StreamProblem, StreamSources
 from nestmap.pipeline.frontend.bundled import resolve_multicore
 from nestmap.pipeline.frontend.onnx import parse_onnx
 from nestmap.pipeline.frontend.onnx_export.model import split_model, write_split_model
-from nestmap.pipeline.frontend.read.multicore import read_multicore
+from nestmap.pipeline.frontend.read.accelerator import read_multicore
 from nestmap.pipeline.stages import LayerSplittingStage, StreamONNXModelParserStage
 from nestmap.pipeline.stages.multicore.layer_splitting import SplitModel
 from nestmap.search.multicore.split.layer_parts import Rewritten, split_layers

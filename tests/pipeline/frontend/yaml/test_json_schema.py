@@ -24,7 +24,7 @@ from nestmap.pipeline.frontend.data import bundled_cores
 from nestmap.pipeline.frontend.yaml.field_schema import Need, Section
 from nestmap.pipeline.frontend.yaml.formats import PARTS, FileFormat
 from nestmap.pipeline.frontend.yaml.json_schema import json_schema
-from nestmap.pipeline.util.json import Json
+from nestmap.pipeline.util.atomic_files import Json
 from tests.docs_pages import input_formats
 from tests.pipeline.cli.inputs import run
 from tests.pipeline.frontend.yaml.zigzag_files import zigzag_inputs

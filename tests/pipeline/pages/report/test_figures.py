@@ -7,7 +7,7 @@ import pytest
 from nestmap.model import MOVEMENTS, LayerResult
 from nestmap.pipeline.analysis.network.stacked_bars import energy_bars, latency_bars
 from nestmap.pipeline.explore.explanation import explain
-from nestmap.pipeline.explore.recorded_problem import recorded_problem
+from nestmap.pipeline.explore.resume import recorded_problem
 from nestmap.pipeline.pages.report.run import ReportedRun
 from tests.pipeline.pages.report.dom import Element, Grid, captioned, grid
 from tests.pipeline.pages.report.samples import PROBLEMS, Page, front_page, page

@@ -14,7 +14,7 @@ import nestmap
 from nestmap import SweepResult
 from nestmap.model.design_space.expression import Expression
 from nestmap.model.design_space.objective import SweepObjective
-from nestmap.pipeline.analysis.sweep.objective_units import labelled
+from nestmap.pipeline.analysis.sweep.designs_view import labelled
 from nestmap.pipeline.pages.report.sweep_page import sweep_body, sweep_document
 from nestmap.pipeline.render.charts import sweep as chart_module
 from nestmap.pipeline.render.charts import sweep_charts

@@ -14,10 +14,10 @@ from nestmap.model.design_space.objective import SweepObjective
 from nestmap.pipeline.analysis.sweep.designs_view import (
     DesignsView,
     ObjectiveColumn,
+    labelled,
     parameter_column,
 )
 from nestmap.pipeline.analysis.sweep.importance import MOST, importances
-from nestmap.pipeline.analysis.sweep.objective_units import labelled
 from nestmap.pipeline.render.charts import Chart
 from nestmap.pipeline.render.charts.sweep_parameters import importance_chart, parameters_chart
 from tests.pipeline.render.charts.read import bars_of, rows_of

@@ -22,7 +22,7 @@ from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.api import explore_network
 from nestmap.pipeline.explore.explanation import explain
 from nestmap.pipeline.explore.plan import SearchPlan
-from nestmap.pipeline.explore.recorded_problem import recorded_problem
+from nestmap.pipeline.explore.resume import recorded_problem
 from nestmap.store import Store
 from tests.costmodel.machines import machine, matmul, memory
 from tests.loma import with_loma

@@ -45,8 +45,8 @@ from nestmap.model.workload.access import InputAccess, VectorNest
 from nestmap.model.workload.builders import conv2d, linear, network
 from nestmap.pipeline.explore.api import explore, read_network
 from nestmap.pipeline.explore.plan import best_stage, candidates_stage
-from nestmap.pipeline.explore.recorded_problem import recorded_problem
-from nestmap.pipeline.frontend.read.multicore import read_multicore
+from nestmap.pipeline.explore.resume import recorded_problem
+from nestmap.pipeline.frontend.read.accelerator import read_multicore
 from nestmap.pipeline.multicore.core_plan import CORE_PLAN, core_cost_stage, core_search
 from nestmap.pipeline.stage_graph import stage
 from nestmap.pipeline.stages import (

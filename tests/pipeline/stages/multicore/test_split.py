@@ -14,7 +14,7 @@ from nestmap.model.multicore.core_constraints import CoreAllocation, CoreMapping
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem, StreamSources
 from nestmap.model.multicore.split_options import HintLoop, SplitMode, SplitOptions
 from nestmap.pipeline.frontend.bundled import resolve_multicore
-from nestmap.pipeline.frontend.read.multicore import read_multicore
+from nestmap.pipeline.frontend.read.accelerator import read_multicore
 from nestmap.pipeline.stages import (
     GenerateCNWorkloadHybridStage,
     LayerSplittingStage,

@@ -19,7 +19,7 @@ from nestmap.model.multicore.allocation import Allocation
 from nestmap.model.multicore.problem import StreamProblem
 from nestmap.model.multicore.schedule import CandidateRule, ScheduleProblem
 from nestmap.model.multicore.split_options import HintLoop, SplitOptions
-from nestmap.pipeline.frontend.read.multicore import read_multicore
+from nestmap.pipeline.frontend.read.accelerator import read_multicore
 from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.stages.multicore.intra_core import IntraCoreMappingStage
 from nestmap.pipeline.stages.multicore.split import GenerateCNWorkloadHybridStage
