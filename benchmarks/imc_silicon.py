@@ -36,7 +36,7 @@ from nestmap.model import (
     PortUse,
 )
 from nestmap.pipeline.frontend.read.accelerator import read_accelerator
-from nestmap.pipeline.frontend.yaml.hardware.imc_cells import Bank
+from nestmap.pipeline.frontend.yaml.hardware.memory_cost import Bank
 
 DOCUMENT: Final = Path(__file__).parents[1] / "docs" / "imc.md"
 BEGIN: Final = "<!-- python -m benchmarks.imc_silicon --write -->"

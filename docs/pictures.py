@@ -40,8 +40,7 @@ from nestmap.pipeline.render.charts import Chart, run_charts
 from nestmap.pipeline.render.charts.schedule.gantt import gantt_charts
 from nestmap.pipeline.render.svg.accelerator import accelerator_picture
 from nestmap.pipeline.render.svg.elements import add_text
-from nestmap.pipeline.render.svg.loops import loops_picture
-from nestmap.pipeline.render.svg.picture import Picture, picture_of
+from nestmap.pipeline.render.svg.loops import Picture, loops_picture, picture_of
 
 IMAGES: Final = Path(__file__).parent / "images"
 MACHINE: Final = IMAGES / "small.yaml"

@@ -39,7 +39,6 @@ from nestmap.pipeline.cli.workload_argument import read_given_workload
 from nestmap.pipeline.explore.api import read_network
 from nestmap.pipeline.explore.replay import fixed_spatial, only_layer, replay
 from nestmap.pipeline.render.json.results import full_json
-from nestmap.pipeline.render.text.evaluation import breakdown
 from nestmap.pipeline.render.text.network import (
     counting_note,
     infeasible_notes,
@@ -47,7 +46,7 @@ from nestmap.pipeline.render.text.network import (
     machine_note,
     totals,
 )
-from nestmap.pipeline.render.text.vector import vector_note
+from nestmap.pipeline.render.text.results import breakdown, vector_note
 from nestmap.pipeline.stages import SpatialMappingConversionStage, WorkloadStage
 from nestmap.pipeline.stages.mapping.layers import skipped_note
 from nestmap.pipeline.util.atomic_files import write_json

@@ -56,10 +56,7 @@ from nestmap.pipeline.format.numbers import count
 from nestmap.pipeline.format.runs import short_id
 from nestmap.pipeline.frontend.bundled import default_mapping_for
 from nestmap.pipeline.render.json.results import front_json, full_json
-from nestmap.pipeline.render.text.busy_ports import overload_note
-from nestmap.pipeline.render.text.front import front_table
 from nestmap.pipeline.render.text.gap import contrast_note, gap_note
-from nestmap.pipeline.render.text.kept_tensors import kept_notes
 from nestmap.pipeline.render.text.network import (
     bundled_mapping_note,
     counting_note,
@@ -73,7 +70,7 @@ from nestmap.pipeline.render.text.network import (
     totals,
 )
 from nestmap.pipeline.render.text.plain_table import Line, printable
-from nestmap.pipeline.render.text.vector import vector_note
+from nestmap.pipeline.render.text.results import front_table, kept_notes, overload_note, vector_note
 from nestmap.pipeline.render.text.workload import operator_notes
 from nestmap.pipeline.render.yaml.mapping import write_mapping
 from nestmap.pipeline.stages.mapping.layers import skipped_note

@@ -32,8 +32,7 @@ from nestmap.pipeline.render.charts.schedule.schedule_charts import (
 )
 from nestmap.pipeline.render.charts.sweep_parameters import importance_chart, parameters_chart
 from nestmap.pipeline.render.svg.accelerator import accelerator_picture
-from nestmap.pipeline.render.svg.loops import loops_picture
-from nestmap.pipeline.render.svg.picture import Picture
+from nestmap.pipeline.render.svg.loops import Picture, loops_picture
 from nestmap.pipeline.sweep.record.recorded_summary import read_summary
 from nestmap.pipeline.util.atomic_files import os_errors_as_input_errors
 from nestmap.pipeline.util.image_files import check_drawing, check_ending

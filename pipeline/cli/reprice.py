@@ -13,7 +13,7 @@ from nestmap.pipeline.frontend.read.accelerator import read_accelerator
 from nestmap.pipeline.render.json.results import full_json, summary_json
 from nestmap.pipeline.render.text.network import layer_table, machine_note, totals
 from nestmap.pipeline.render.text.plain_table import Line, printable
-from nestmap.pipeline.render.text.vector import vector_note
+from nestmap.pipeline.render.text.results import vector_note
 from nestmap.pipeline.util.atomic_files import Json, write_json
 from nestmap.store import RunRecord, Store
 

@@ -17,9 +17,8 @@ from nestmap.pipeline.cli.workload_argument import read_given_workload
 from nestmap.pipeline.format.mappings import array_text, core_ranges
 from nestmap.pipeline.format.numbers import capacity, count
 from nestmap.pipeline.frontend.read.accelerator import read_accelerator, read_multicore
-from nestmap.pipeline.render.tables.columns import Column, number_column
 from nestmap.pipeline.render.tables.results import memory_costs_note
-from nestmap.pipeline.render.tables.table import table
+from nestmap.pipeline.render.tables.table import Column, number_column, table
 from nestmap.pipeline.render.text.accelerator import array_facts, memory_table, part_table
 from nestmap.pipeline.render.text.plain_table import Line, printable, table_lines
 from nestmap.pipeline.render.text.workload import (

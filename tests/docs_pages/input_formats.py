@@ -22,15 +22,14 @@ from nestmap.pipeline.frontend.yaml.design_space import (
     CONDITIONS,
     DESIGN_SPACE,
     FIELDS,
+    NETWORKS,
+    OBJECTIVES,
     parse_design_space,
 )
-from nestmap.pipeline.frontend.yaml.design_space_networks import NETWORKS
-from nestmap.pipeline.frontend.yaml.design_space_objectives import OBJECTIVES
 from nestmap.pipeline.frontend.yaml.design_space_parameters import PARAMETERS
 from nestmap.pipeline.frontend.yaml.field_schema import Field, Need, Origin, Part, Section
 from nestmap.pipeline.frontend.yaml.hardware.accelerator import ACCELERATOR, parse_accelerator
 from nestmap.pipeline.frontend.yaml.hardware.array import ARRAY, IMC_ARRAY
-from nestmap.pipeline.frontend.yaml.hardware.compression import COMPRESSION
 from nestmap.pipeline.frontend.yaml.hardware.connections import CONNECTION, CORE_PAIRS
 from nestmap.pipeline.frontend.yaml.hardware.copies import COPIES
 from nestmap.pipeline.frontend.yaml.hardware.core import (
@@ -39,7 +38,7 @@ from nestmap.pipeline.frontend.yaml.hardware.core import (
     parse_core,
     parse_offchip_core,
 )
-from nestmap.pipeline.frontend.yaml.hardware.memory import MEMORY, MOVEMENTS, PORT
+from nestmap.pipeline.frontend.yaml.hardware.memory import COMPRESSION, MEMORY, MOVEMENTS, PORT
 from nestmap.pipeline.frontend.yaml.hardware.multicore import (
     COORDINATES,
     CORES,

@@ -23,10 +23,8 @@ from nestmap.model import Tensor, VectorNode
 from nestmap.pipeline.frontend.onnx.access.vector_nests import nest_of
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
 from nestmap.pipeline.frontend.onnx.vector.elementwise import ELEMENTWISE
-from nestmap.pipeline.frontend.onnx.vector.normalization import NORMALIZATIONS
-from nestmap.pipeline.frontend.onnx.vector.operation_counts import Rule
-from nestmap.pipeline.frontend.onnx.vector.pooling import POOLING
-from nestmap.pipeline.frontend.onnx.vector.reduction import REDUCTIONS
+from nestmap.pipeline.frontend.onnx.vector.operation_counts import NORMALIZATIONS, Rule
+from nestmap.pipeline.frontend.onnx.vector.pooling import POOLING, REDUCTIONS
 
 VECTOR_OPERATORS: Final[Mapping[str, Rule]] = {
     **ELEMENTWISE,

@@ -10,27 +10,133 @@ from typing import Final, TypeVar, cast, final
 from pydantic import ValidationError
 
 from nestmap.model import InputError
+from nestmap.model.design_space.objective import DesignObjective, ObjectiveFormula, SweepObjective
 from nestmap.model.design_space.part_values import SpaceError
 from nestmap.model.design_space.space import (
     Aggregate,
     Description,
     DesignSpace,
+    DimensionSize,
     Presence,
     Setting,
+    StatedDensity,
     WeightedNetwork,
 )
 from nestmap.model.errors import warn_of_input
 from nestmap.pipeline.frontend.given import FieldValues
-from nestmap.pipeline.frontend.yaml.design_space_networks import NETWORKS_FIELD, read_network
-from nestmap.pipeline.frontend.yaml.design_space_objectives import OBJECTIVES_FIELD, read_objective
-from nestmap.pipeline.frontend.yaml.design_space_parameters import PARAMETERS_FIELD, read_parameter
-from nestmap.pipeline.frontend.yaml.design_space_values import read_expression
+from nestmap.pipeline.frontend.yaml.design_space_parameters import (
+    PARAMETERS_FIELD,
+    known_entries,
+    read_expression,
+    read_parameter,
+)
 from nestmap.pipeline.frontend.yaml.field_schema import Entries, Field, Form, Need, Section, one_of
 from nestmap.pipeline.frontend.yaml.file_kind import FileKind
 from nestmap.pipeline.frontend.yaml.hardware.multicore import CORES
 from nestmap.pipeline.frontend.yaml.load import read_source
 from nestmap.pipeline.frontend.yaml.located_node import Node
-from nestmap.pipeline.frontend.yaml.plain_values import plain_values
+from nestmap.pipeline.frontend.yaml.quantities import plain_values
+
+# --- reads the networks of a design space: how often each counts, open sizes, densities ---
+
+NETWORKS_FIELD: Final = Field(
+    "networks", "the [networks](#networks-of-a-design-space) to map", "a list of networks", ""
+)
+NETWORKS: Final = Entries(
+    "Networks of a design space",
+    (NETWORKS_FIELD.name,),
+    "Each item is a network, or has the fields `network`, `weight` (how often it "
+    "counts), `dims` (sizes that the network leaves open) and `densities` (shares of elements "
+    "that are not zero, by operand).",
+    NETWORKS_FIELD.kind,
+    (
+        Form("light:alexnet", "a network by its name or file"),
+        Form("{network: gpt2, weight: 2.5, dims: {batch: 1}}", "GPT-2, which counts 2.5 times"),
+        Form("{network: light:alexnet, densities: {I: 0.5}}", "AlexNet, half of its inputs zero"),
+    ),
+)
+
+
+def read_network(node: Node, file: Callable[[str], str]) -> WeightedNetwork:
+    """A network of a space; ``file`` gives the path of a file that it names.
+
+    Raises:
+        InputError: if it is none.
+    """
+    if not node.is_mapping:
+        return WeightedNetwork(network=file(node.text("a network, or a mapping")))
+    entries = known_entries(node, ("network", "weight", "dims", "densities"), ("network",))
+    weight, dims = entries.get("weight"), entries.get("dims")
+    name = file(entries["network"].text("a network: its name or file"))
+    factor = weight.number("a weight above 0") if weight else 1.0
+    densities = _densities(entries.get("densities"))
+    with (weight or node).locate_errors():
+        return WeightedNetwork(network=name, weight=factor, dims=_dims(dims), densities=densities)
+
+
+def _dims(node: Node | None) -> tuple[DimensionSize, ...]:
+    if node is None:
+        return ()
+    sizes = node.entries("sizes by name, such as {batch: 1}")
+    return tuple(
+        DimensionSize(name=name, size=x.integer("a positive size", minimum=1))
+        for name, x in sizes.items()
+    )
+
+
+def _densities(node: Node | None) -> tuple[StatedDensity, ...]:
+    if node is None:
+        return ()
+    return tuple(_density(name, x) for name, x in node.entries("densities, as {I: 0.5}").items())
+
+
+def _density(operand: str, node: Node) -> StatedDensity:
+    share = node.number("a share of elements, above 0 and at most 1")
+    with node.locate_errors():
+        return StatedDensity(operand=operand, density=share)
+
+
+# --- reads the objectives of a design space: quantities and expressions ---
+
+OBJECTIVES_FIELD: Final = Field(
+    "objectives",
+    f"what the front minimizes: some of {', '.join(f'`{x}`' for x in DesignObjective)}, over all "
+    "networks together, or [expressions](#objectives) of them",
+    "a list of quantities and expressions such as energy * area",
+    "[energy, area]",
+    Need.OPTIONAL,
+    default="[energy, latency]",
+)
+OBJECTIVES: Final = Entries(
+    "Objectives",
+    (OBJECTIVES_FIELD.name,),
+    "Expressions, as those of parameters, of `energy` (pJ), `latency` (cycles), `edp` "
+    "(pJ x cycles), `area`, each over all networks together, and of parameters.",
+    OBJECTIVES_FIELD.kind,
+    (
+        Form("energy", "a quantity"),
+        Form("energy * latency ** 2", "an expression, named by its text"),
+        Form("0.5 * energy / 1e9 + latency / 1e6", "a weighted sum"),
+        Form("{name: cost, of: energy * area}", "an expression with a name"),
+    ),
+)
+
+
+def read_objective(node: Node) -> SweepObjective:
+    """An objective.
+
+    Raises:
+        InputError: if it is none.
+    """
+    if node.is_mapping:
+        entries = known_entries(node, ("name", "of"), ("name", "of"))
+        name, formula = entries["name"].text("a name, such as cost"), read_expression(entries["of"])
+        with entries["name"].locate_errors():
+            return ObjectiveFormula(of=formula, name=name)
+    formula = read_expression(node)
+    quantity = next((x for x in DesignObjective if x.value == formula.text.strip()), None)
+    return quantity or ObjectiveFormula(of=formula)
+
 
 M = TypeVar("M")
 

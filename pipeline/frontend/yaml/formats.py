@@ -6,18 +6,21 @@ from enum import StrEnum
 from typing import Final
 
 from nestmap.pipeline.frontend.yaml.core_allocation import TILINGS
-from nestmap.pipeline.frontend.yaml.design_space import CONDITIONS, DESIGN_SPACE, FIELDS
-from nestmap.pipeline.frontend.yaml.design_space_networks import NETWORKS
-from nestmap.pipeline.frontend.yaml.design_space_objectives import OBJECTIVES
+from nestmap.pipeline.frontend.yaml.design_space import (
+    CONDITIONS,
+    DESIGN_SPACE,
+    FIELDS,
+    NETWORKS,
+    OBJECTIVES,
+)
 from nestmap.pipeline.frontend.yaml.design_space_parameters import PARAMETERS
 from nestmap.pipeline.frontend.yaml.field_schema import Part
 from nestmap.pipeline.frontend.yaml.hardware.accelerator import ACCELERATOR
 from nestmap.pipeline.frontend.yaml.hardware.array import ARRAY, IMC_ARRAY
-from nestmap.pipeline.frontend.yaml.hardware.compression import COMPRESSION
 from nestmap.pipeline.frontend.yaml.hardware.connections import CONNECTION, CORE_PAIRS
 from nestmap.pipeline.frontend.yaml.hardware.copies import COPIES
 from nestmap.pipeline.frontend.yaml.hardware.core import CORE, STORAGE_CORE
-from nestmap.pipeline.frontend.yaml.hardware.memory import MEMORY, MOVEMENTS, PORT
+from nestmap.pipeline.frontend.yaml.hardware.memory import COMPRESSION, MEMORY, MOVEMENTS, PORT
 from nestmap.pipeline.frontend.yaml.hardware.multicore import (
     COORDINATES,
     CORES,

@@ -7,10 +7,10 @@ from typing import Final
 
 from nestmap.model import Layer, layer_from_equation
 from nestmap.model.base import copy_with
-from nestmap.model.errors import shortened, suggestion, warn_of_input
+from nestmap.model.errors import nearest, shortened, suggestion, warn_of_input
 from nestmap.model.workload.densities import set_layer_densities
 from nestmap.model.workload.equation import Accesses, check_equation, parse_equation
-from nestmap.model.workload.operator_types import has_products
+from nestmap.model.workload.operator_types import has_products, is_operator_type, operator_types
 from nestmap.pipeline.frontend.yaml.axes import (
     AXES,
     AXIS_SIZES,
@@ -33,7 +33,24 @@ from nestmap.pipeline.frontend.yaml.field_schema import (
     Section,
 )
 from nestmap.pipeline.frontend.yaml.located_node import Node
-from nestmap.pipeline.frontend.yaml.operator_type import operator_type
+
+# --- reads operator types, which may be any text ---
+
+_KIND: Final = "an operator type such as Conv"
+
+
+def operator_type(node: Node) -> str:
+    """The operator type; an unknown one is a warning.
+
+    Raises:
+        InputError: if the value is no text; the error names line and field.
+    """
+    name = node.text(_KIND)
+    if not is_operator_type(name):
+        found = f"the unknown operator type {shortened(repr(name))}"
+        warn_of_input(node.where, found, nearest(name, operator_types()) or _KIND)
+    return name
+
 
 _WEIGHT: Final = "W"
 """The input that is constant unless a layer produces it."""

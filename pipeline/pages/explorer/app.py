@@ -19,11 +19,20 @@ from starlette.routing import Route
 from nestmap.model import NestmapError, StoreError
 from nestmap.pipeline.pages.explorer import pages, sweep_pages
 from nestmap.pipeline.pages.explorer.access import Access
-from nestmap.pipeline.pages.explorer.render import SCRIPT, STYLE, own_text
+from nestmap.pipeline.pages.explorer.render import (
+    COMPARE,
+    RUNS,
+    SCHEMA,
+    SCRIPT,
+    SQL,
+    STATIC,
+    STYLE,
+    SWEEPS,
+    own_text,
+)
 from nestmap.pipeline.pages.explorer.security import RETRY, Guard, TooLongError, too_long
 from nestmap.pipeline.pages.explorer.sql_requests import ask_page, sql_page
 from nestmap.pipeline.pages.explorer.store_site import MissingError, Site
-from nestmap.pipeline.pages.explorer.urls import COMPARE, RUNS, SCHEMA, SQL, STATIC, SWEEPS
 from nestmap.pipeline.pages.report.assets import Static, static_text
 
 # --- serves the styles and scripts of the pages ---

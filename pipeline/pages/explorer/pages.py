@@ -12,9 +12,16 @@ from pydantic import BaseModel
 from starlette.responses import HTMLResponse
 
 from nestmap.model import InputError, RunLabel
-from nestmap.pipeline.pages.explorer.render import page, render
+from nestmap.pipeline.pages.explorer.render import (
+    LINKS,
+    RUNS,
+    SCHEMA,
+    page,
+    render,
+    run_address,
+    sql_address,
+)
 from nestmap.pipeline.pages.explorer.store_site import MissingError, Site, find_layer, find_run
-from nestmap.pipeline.pages.explorer.urls import LINKS, RUNS, SCHEMA, run_address, sql_address
 from nestmap.pipeline.pages.report.multicore.page import stream_body, stream_comparison_body
 from nestmap.pipeline.pages.report.multicore.reported_run import ReportedStream, read_stream
 from nestmap.pipeline.pages.report.page import are_streams, comparison_body, layer_body, run_body

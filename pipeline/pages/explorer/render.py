@@ -5,15 +5,58 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 from typing import Final
+from urllib.parse import urlencode
+from uuid import UUID
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
-from nestmap.pipeline.pages.explorer.urls import RUNS, SCHEMA, SQL, STATIC, SWEEPS
 from nestmap.pipeline.pages.report.assets import Assets
 from nestmap.pipeline.pages.report.layout import document
-from nestmap.pipeline.pages.report.render import templates
+from nestmap.pipeline.pages.report.render import Links, templates
+
+# --- the addresses of the pages; names are in the query string, which allows any character ---
+
+RUNS: Final = "/"
+COMPARE: Final = "/compare"
+SQL: Final = "/sql"
+SWEEPS: Final = "/sweeps"
+SCHEMA: Final = "/schema"
+STATIC: Final = "/static/"
+
+
+def run_address(run: UUID) -> str:
+    """The page of a run."""
+    return f"/run/{run}"
+
+
+def layer_address(run: UUID, layer: str) -> str:
+    """The page of a layer of a run."""
+    return f"{run_address(run)}/layer?{urlencode({'name': layer})}"
+
+
+LINKS: Final = Links(
+    run=lambda run: run_address(run.id),
+    layer=lambda run, layer: layer_address(run.id, layer),
+)
+"""The links in pages of the report."""
+
+
+def sweep_address(key: str) -> str:
+    """The page of a sweep."""
+    return f"/sweep/{key}"
+
+
+def design_address(key: str, number: int) -> str:
+    """The page of a design of a sweep."""
+    return f"{sweep_address(key)}/{number}"
+
+
+def sql_address(sql: str) -> str:
+    """The page with a query to run."""
+    return f"{SQL}?{urlencode({'sql': sql})}"
+
 
 STYLE: Final = "explorer.css"
 SCRIPT: Final = "explorer.js"

@@ -6,18 +6,64 @@ import asyncio
 import errno
 import os
 import socket
+from asyncio import BaseTransport, Transport
 from contextlib import closing
 from pathlib import Path
-from typing import Final
+from typing import Final, cast, final
 from urllib.parse import urlencode
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from nestmap.model import InputError
 from nestmap.pipeline.pages.explorer.access import TOKEN, Access
 from nestmap.pipeline.pages.explorer.app import explorer
-from nestmap.pipeline.pages.explorer.connections import PromptProtocol
 from nestmap.pipeline.pages.explorer.store_site import Site
+
+# --- connections that are closed if a request does not arrive in time ---
+
+HEAD_SECONDS: Final = 5.0
+"""How long a client may take to send the head of a request."""
+
+
+@final
+class PromptProtocol(H11Protocol):
+    """Uvicorn's protocol, which itself waits for ever for the rest of a request."""
+
+    _deadline = None
+
+    def connection_made(self, transport: BaseTransport) -> None:
+        """Starts the time for the first request."""
+        super().connection_made(cast(Transport, transport))
+        self._start()
+
+    def data_received(self, data: bytes) -> None:
+        """Stops the time if this is the end of a head; starts it at the beginning of another."""
+        before = self.cycle
+        super().data_received(data)
+        if self.cycle is not before:
+            self._stop()
+        elif self._deadline is None and self._is_between_requests:
+            self._start()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stops the time."""
+        self._stop()
+        super().connection_lost(exc)
+
+    @property
+    def _is_between_requests(self) -> bool:
+        cycle = cast(RequestResponseCycle | None, self.cycle)  # declared without None
+        return cycle is None or cycle.response_complete
+
+    def _start(self) -> None:
+        self._deadline = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
+
+    def _stop(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
 
 HOST: Final = "127.0.0.1"
 """The only interface that the server listens on."""

@@ -8,9 +8,15 @@ from typing import final
 from starlette.responses import HTMLResponse
 
 from nestmap.model import StoreError
-from nestmap.pipeline.pages.explorer.render import page, render
+from nestmap.pipeline.pages.explorer.render import (
+    SWEEPS,
+    design_address,
+    page,
+    render,
+    run_address,
+    sweep_address,
+)
 from nestmap.pipeline.pages.explorer.store_site import MissingError, Site
-from nestmap.pipeline.pages.explorer.urls import SWEEPS, design_address, run_address, sweep_address
 from nestmap.pipeline.pages.report.design import DesignLinks, design_body
 from nestmap.pipeline.pages.report.sweep_page import sweep_body
 from nestmap.pipeline.render.tables import cells

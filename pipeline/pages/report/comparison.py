@@ -8,15 +8,14 @@ from typing import Final, final
 
 from nestmap.model import CostModelEvaluation
 from nestmap.pipeline.explore.accelerator_diff import differences
-from nestmap.pipeline.pages.report.links import Links
 from nestmap.pipeline.pages.report.provenance import status_text
+from nestmap.pipeline.pages.report.render import Links
 from nestmap.pipeline.pages.report.run import ReportedRun
 from nestmap.pipeline.pages.report.stages import options_of
 from nestmap.pipeline.pages.report.summary import EDP_UNIT, edp
 from nestmap.pipeline.render.charts.chart import Chart
 from nestmap.pipeline.render.tables import cells
-from nestmap.pipeline.render.tables.columns import Column, number_column
-from nestmap.pipeline.render.tables.table import Cell, Row, Table, table
+from nestmap.pipeline.render.tables.table import Cell, Column, Row, Table, number_column, table
 
 _MOST: Final = 6
 """The maximum number of accelerator differences that are listed."""

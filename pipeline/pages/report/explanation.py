@@ -17,8 +17,15 @@ from nestmap.pipeline.format.palette import SERIES, Look, grey_look
 from nestmap.pipeline.pages.report.summary import EDP_UNIT, Fact, edp, gap_fact
 from nestmap.pipeline.render.tables import cells
 from nestmap.pipeline.render.tables.cells import NONE
-from nestmap.pipeline.render.tables.columns import Column, bar_column, number_column
-from nestmap.pipeline.render.tables.table import Cell, Row, Table, table
+from nestmap.pipeline.render.tables.table import (
+    Cell,
+    Column,
+    Row,
+    Table,
+    bar_column,
+    number_column,
+    table,
+)
 from nestmap.pipeline.render.text.explanation_reasons import described, notable, unchanged
 from nestmap.pipeline.render.text.explanation_tables import array_text, nest_lines
 from nestmap.pipeline.render.text.gap import front_gap_note

@@ -36,9 +36,8 @@ from nestmap.pipeline.format.palette import SERIES
 from nestmap.pipeline.pages.report.comparison import ComparisonView, comparison, run_names
 from nestmap.pipeline.pages.report.explanation import ExplainedLayer, explained_layer, front_table
 from nestmap.pipeline.pages.report.layout import NOTHING, Section, comparison_document, document
-from nestmap.pipeline.pages.report.links import IN_PAGE, Links, layer_anchor
 from nestmap.pipeline.pages.report.provenance import Facts, facts, unfinished
-from nestmap.pipeline.pages.report.render import render
+from nestmap.pipeline.pages.report.render import IN_PAGE, Links, layer_anchor, render
 from nestmap.pipeline.pages.report.run import ReportedRun, read_reported
 from nestmap.pipeline.pages.report.stages import StageView, pipeline_stages
 from nestmap.pipeline.pages.report.summary import EDP_UNIT, Summary, binding_port, edp, summary
@@ -47,9 +46,16 @@ from nestmap.pipeline.render.charts.chart import Chart
 from nestmap.pipeline.render.svg.accelerator import accelerator_svg
 from nestmap.pipeline.render.tables import cells
 from nestmap.pipeline.render.tables.cells import NONE
-from nestmap.pipeline.render.tables.columns import Column, bar_column, number_column
 from nestmap.pipeline.render.tables.results import GAP_HINT, total_name
-from nestmap.pipeline.render.tables.table import Cell, Row, Table, table
+from nestmap.pipeline.render.tables.table import (
+    Cell,
+    Column,
+    Row,
+    Table,
+    bar_column,
+    number_column,
+    table,
+)
 from nestmap.pipeline.render.text.accelerator import array_facts
 from nestmap.store import RunKind, Store
 

@@ -14,11 +14,8 @@ from nestmap.pipeline.format import numbers
 from nestmap.pipeline.format.numbers import TIMES, area_unit, with_micro
 from nestmap.pipeline.pages.report.run import ReportedRun
 from nestmap.pipeline.render.tables import cells
-from nestmap.pipeline.render.tables.columns import Column, bar_column, number_column
-from nestmap.pipeline.render.tables.table import Cell, Row, Table
-from nestmap.pipeline.render.text.busy_ports import overload_note
+from nestmap.pipeline.render.tables.table import Cell, Column, Row, Table, bar_column, number_column
 from nestmap.pipeline.render.text.gap import gap_note
-from nestmap.pipeline.render.text.kept_tensors import kept_notes
 from nestmap.pipeline.render.text.network import (
     infeasible_notes,
     machine_note,
@@ -27,7 +24,7 @@ from nestmap.pipeline.render.text.network import (
     reduced_notes,
     says_area,
 )
-from nestmap.pipeline.render.text.vector import vector_note
+from nestmap.pipeline.render.text.results import kept_notes, overload_note, vector_note
 from nestmap.pipeline.render.text.workload import operator_notes
 from nestmap.pipeline.stages.mapping.layers import skipped_note
 

@@ -8,8 +8,7 @@ from typing import Final
 
 from nestmap.pipeline.format.numbers import count, printable
 from nestmap.pipeline.render.tables import table as tables
-from nestmap.pipeline.render.tables.columns import Align, Column
-from nestmap.pipeline.render.tables.table import Row, Table
+from nestmap.pipeline.render.tables.table import Align, Column, Row, Table
 
 MOST_ROWS: Final = 60
 """The maximum number of table rows shown."""

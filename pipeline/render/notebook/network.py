@@ -11,7 +11,6 @@ from nestmap.model.evaluation.front import LayerFront, NetworkFront
 from nestmap.model.evaluation.result import NetworkEvaluation
 from nestmap.pipeline.format.numbers import count
 from nestmap.pipeline.render.notebook.markup import MOST_ROWS, container, cut_note, table
-from nestmap.pipeline.render.tables.columns import Column
 from nestmap.pipeline.render.tables.results import (
     MAPPING_COLUMNS,
     TIMES,
@@ -23,6 +22,7 @@ from nestmap.pipeline.render.tables.results import (
     total_name,
     vector_figures,
 )
+from nestmap.pipeline.render.tables.table import Column
 from nestmap.pipeline.render.text.gap import front_gap_note
 
 _NAMES: Final = (Column("Layer"), Column("Operator"), TIMES)

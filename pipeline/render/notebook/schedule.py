@@ -11,7 +11,7 @@ from nestmap.pipeline.analysis.schedule.resource_loads import CoreLoad, core_loa
 from nestmap.pipeline.analysis.schedule.utilization import memory_uses
 from nestmap.pipeline.format.numbers import capacity, count, cycles, energy, engineering, share
 from nestmap.pipeline.render.notebook.markup import MOST_ROWS, Cell, container, cut_note, table
-from nestmap.pipeline.render.tables.columns import Column, number_column
+from nestmap.pipeline.render.tables.table import Column, number_column
 
 _CORES: Final = (
     Column("Core"),

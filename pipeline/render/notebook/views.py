@@ -44,7 +44,6 @@ from nestmap.pipeline.render.notebook.network import (
     network_front_html,
     network_html,
 )
-from nestmap.pipeline.render.notebook.query_result import relation_html
 from nestmap.pipeline.render.notebook.schedule import schedule_html, search_html
 from nestmap.pipeline.render.tables.breakdown import (
     LEVEL_COLUMNS,
@@ -52,7 +51,6 @@ from nestmap.pipeline.render.tables.breakdown import (
     cost_parts,
     level_cells,
 )
-from nestmap.pipeline.render.tables.columns import Column, number_column
 from nestmap.pipeline.render.tables.results import (
     MEMORY_COLUMNS,
     memory_cells,
@@ -62,9 +60,29 @@ from nestmap.pipeline.render.tables.results import (
     nest_columns,
     nest_rows,
 )
+from nestmap.pipeline.render.tables.table import Align, Column, number_column
 from nestmap.pipeline.render.text.gap import bound_sentence
 from nestmap.pipeline.stage_graph import MainStage, Stage
-from nestmap.store import Relation, RunRecord
+from nestmap.store import RunRecord
+from nestmap.store.read.relation import Relation, cell_text, is_number
+
+# --- shows the first rows of a query result ---
+
+_WIDEST: Final = 80
+"""The maximum number of characters in a cell."""
+
+
+def relation_html(relation: Relation) -> str:
+    """The first rows."""
+    if not relation.columns:
+        return paragraph("No columns.")
+    sides = (Align.RIGHT if is_number(x.type) else Align.LEFT for x in relation.table.columns)
+    pairs = zip(relation.columns, sides, strict=True)
+    columns = [Column(name, align=side) for name, side in pairs]
+    head = Relation(relation.table.slice(0, MOST_ROWS))
+    rows = ([cell_text(x, _WIDEST) for x in row.values()] for row in head)
+    return table(relation.size_text(MOST_ROWS), columns, rows)
+
 
 # --- shows spatial and temporal mappings as tables ---
 

@@ -33,7 +33,7 @@ from nestmap.pipeline.format.palette import (
     operand_looks,
 )
 from nestmap.pipeline.render.svg.elements import add_text, number
-from nestmap.pipeline.render.svg.picture import Picture, picture_of
+from nestmap.pipeline.render.svg.loops import Picture, picture_of
 
 _SIZES: Final = Sizes(column=280, line=18, pad=12, gap=46, margin=8, array=96)
 """The sizes of the drawing, in pixels."""

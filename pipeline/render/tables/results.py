@@ -19,7 +19,7 @@ from nestmap.pipeline.format.numbers import (
     gap_text,
     share,
 )
-from nestmap.pipeline.render.tables.columns import Column, number_column
+from nestmap.pipeline.render.tables.table import Column, number_column
 
 if TYPE_CHECKING:
     from nestmap.model.evaluation.cme import CostModelEvaluation

@@ -4,10 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import final
+from enum import Enum
+from typing import NamedTuple, final
 
 from nestmap.pipeline.format.palette import Look, tone
-from nestmap.pipeline.render.tables.columns import Column
+
+# --- columns of tables: title, unit, alignment ---
+
+
+class Align(Enum):
+    """The alignment of a column."""
+
+    LEFT = "left"
+    RIGHT = "right"
+    FILL = "fill"
+    """A column of bars on one scale."""
+
+
+class Column(NamedTuple):
+    """A column: its title, a second title line (a unit), its alignment.
+
+    ``hint`` explains it in media that show hints.
+    """
+
+    title: str
+    unit: str = ""
+    align: Align = Align.LEFT
+    hint: str = ""
+
+
+def number_column(title: str, unit: str = "", hint: str = "") -> Column:
+    """A column of numbers."""
+    return Column(title, unit, Align.RIGHT, hint)
+
+
+def bar_column(title: str) -> Column:
+    """A column of bars."""
+    return Column(title, align=Align.FILL)
 
 
 @final

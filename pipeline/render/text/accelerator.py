@@ -14,14 +14,13 @@ from nestmap.costmodel.imc.array import (
 )
 from nestmap.model import Accelerator, ArrayPart, InMemoryCompute, MemoryLevel
 from nestmap.pipeline.format.numbers import area_text, count
-from nestmap.pipeline.render.tables.columns import Column, number_column
 from nestmap.pipeline.render.tables.results import (
     MEMORY_COLUMNS,
     memory_cells,
     memory_cost_cells,
     memory_cost_columns,
 )
-from nestmap.pipeline.render.tables.table import table
+from nestmap.pipeline.render.tables.table import Column, number_column, table
 from nestmap.pipeline.render.text.plain_table import Line, table_lines
 
 _WIDTH: Final = number_column("Width", "bit/cycle")

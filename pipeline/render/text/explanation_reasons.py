@@ -20,8 +20,7 @@ from nestmap.pipeline.analysis.mapping.explanation import (
 from nestmap.pipeline.analysis.mapping.explanation import LatencyPart as Part
 from nestmap.pipeline.format.mappings import spatial_text
 from nestmap.pipeline.format.numbers import count, cycles, energy, engineering, share, signed_share
-from nestmap.pipeline.render.tables.columns import Column, number_column
-from nestmap.pipeline.render.tables.table import table
+from nestmap.pipeline.render.tables.table import Column, number_column, table
 from nestmap.pipeline.render.text.plain_table import Line, printable, table_lines
 
 _COLUMNS: Final = (

@@ -17,8 +17,7 @@ from nestmap.pipeline.analysis.mapping.explanation import (
     Waterfall,
 )
 from nestmap.pipeline.format.numbers import capacity, count, cycles, energy, engineering, share
-from nestmap.pipeline.render.tables.columns import Column, number_column
-from nestmap.pipeline.render.tables.table import table
+from nestmap.pipeline.render.tables.table import Column, number_column, table
 from nestmap.pipeline.render.text.plain_table import Line, Tone, listing, printable, table_lines
 
 BAR: Final = 40

@@ -10,8 +10,7 @@ from nestmap.model.multicore.schedule import Schedule, ScheduleProblem
 from nestmap.pipeline.analysis.schedule.resource_loads import core_loads, wire_loads
 from nestmap.pipeline.analysis.schedule.utilization import memory_uses
 from nestmap.pipeline.format.numbers import capacity, count, cycles, energy, engineering, share
-from nestmap.pipeline.render.tables.columns import Column, number_column
-from nestmap.pipeline.render.tables.table import table
+from nestmap.pipeline.render.tables.table import Column, number_column, table
 from nestmap.pipeline.render.text.plain_table import Line, printable, table_lines
 
 PARTS: Final = {

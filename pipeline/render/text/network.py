@@ -20,7 +20,6 @@ from nestmap.model import (
 from nestmap.pipeline.analysis.network.reduced_unrollings import ReducedUnrolling
 from nestmap.pipeline.format.mappings import sizes_text, spatial_text, unrolled_text
 from nestmap.pipeline.format.numbers import area_text, count, cycles, energy, engineering, share
-from nestmap.pipeline.render.tables.columns import Column
 from nestmap.pipeline.render.tables.results import (
     TIMES,
     infeasible_figures,
@@ -31,6 +30,7 @@ from nestmap.pipeline.render.tables.results import (
     total_name,
     vector_figures,
 )
+from nestmap.pipeline.render.tables.table import Column
 from nestmap.pipeline.render.text.plain_table import Line, printable
 from nestmap.pipeline.render.text.wrapping_table import Row, RowColumns, rows_table
 

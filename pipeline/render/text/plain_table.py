@@ -9,8 +9,7 @@ from typing import NamedTuple
 from rich.cells import cell_len
 
 from nestmap.pipeline.format.numbers import printable
-from nestmap.pipeline.render.tables.columns import Align, Column
-from nestmap.pipeline.render.tables.table import Table
+from nestmap.pipeline.render.tables.table import Align, Column, Table
 
 __all__ = [
     "GAP",

@@ -16,8 +16,7 @@ from unicodedata import normalize
 
 from nestmap.pipeline.format.numbers import rounded
 from nestmap.pipeline.format.runs import short_id
-from nestmap.pipeline.render.tables.columns import Align, Column
-from nestmap.pipeline.render.tables.table import Table, table
+from nestmap.pipeline.render.tables.table import Align, Column, Table, table
 from nestmap.pipeline.render.text.plain_table import Line, Tone, printable, table_lines
 from nestmap.pipeline.util.atomic_files import Json
 from nestmap.store import Relation

@@ -22,8 +22,7 @@ from nestmap.pipeline.analysis.schedule.split_summary import (
     TooLarge,
 )
 from nestmap.pipeline.format.numbers import capacity, count
-from nestmap.pipeline.render.tables.columns import Column, number_column
-from nestmap.pipeline.render.tables.table import table
+from nestmap.pipeline.render.tables.table import Column, number_column, table
 from nestmap.pipeline.render.text.plain_table import Line, printable, table_lines
 from nestmap.pipeline.render.text.wrapping_table import Row, RowColumns, rows_table
 from nestmap.pipeline.util.atomic_files import Json

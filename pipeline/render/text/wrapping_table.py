@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from textwrap import wrap
 from typing import Final, NamedTuple
 
-from nestmap.pipeline.render.tables.columns import Column
-from nestmap.pipeline.render.tables.table import table
+from nestmap.pipeline.render.tables.table import Column, table
 from nestmap.pipeline.render.text.plain_table import (
     Line,
     Tone,

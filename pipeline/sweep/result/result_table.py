@@ -11,8 +11,7 @@ from nestmap.model.design_space.result import DesignResult
 from nestmap.model.design_space.space import Aggregate
 from nestmap.pipeline.format.numbers import area_unit, count, gap_text
 from nestmap.pipeline.render.tables import cells
-from nestmap.pipeline.render.tables.columns import Align, Column, number_column
-from nestmap.pipeline.render.tables.table import Cell, Table, table
+from nestmap.pipeline.render.tables.table import Align, Cell, Column, Table, number_column, table
 from nestmap.pipeline.sweep.result.summary import SweepSummary
 
 MOST_REASONS = 3

@@ -35,7 +35,7 @@ from nestmap.pipeline.frontend.read.mapping import read_mapping
 from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.frontend.yaml.design_space import LocatedSpace, locate_design_space
 from nestmap.pipeline.frontend.yaml.load import read_yaml
-from nestmap.pipeline.frontend.yaml.plain_values import plain_values
+from nestmap.pipeline.frontend.yaml.quantities import plain_values
 from nestmap.pipeline.stages.mapping.layers import check_constraints
 from nestmap.pipeline.sweep.space.design_settings import (
     MEMORIES,

@@ -16,8 +16,8 @@ from nestmap.pipeline.cli import progress
 from nestmap.pipeline.explore.api import explore_front, explore_network, read_network
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
-from nestmap.pipeline.render.text.front import front_table
 from nestmap.pipeline.render.text.network import totals
+from nestmap.pipeline.render.text.results import front_table
 from nestmap.pipeline.stages import LomaStage, SalsaStage
 from nestmap.store import RunStatus, Store
 from tests.loma import LOMA, with_loma

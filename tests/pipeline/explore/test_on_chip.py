@@ -27,7 +27,7 @@ from nestmap.pipeline.explore.options import SearchName, SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.explore.replay import replay
 from nestmap.pipeline.frontend.yaml.mapping import parse_mapping
-from nestmap.pipeline.render.text.kept_tensors import kept_notes
+from nestmap.pipeline.render.text.results import kept_notes
 from nestmap.pipeline.render.yaml.mapping import found_mapping, write_mapping
 from nestmap.store import Parameter, Store
 from tests.bundled import bundled_network

@@ -26,7 +26,7 @@ from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.explore.replay import replay
 from nestmap.pipeline.render.json.results import front_json, full_json, summary_json
-from nestmap.pipeline.render.text.vector import vector_note
+from nestmap.pipeline.render.text.results import vector_note
 from nestmap.pipeline.render.yaml.mapping import found_mapping
 from nestmap.pipeline.stages import VectorStage, WorkloadStage
 from nestmap.pipeline.util.atomic_files import Json

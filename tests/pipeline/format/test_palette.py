@@ -34,8 +34,7 @@ from nestmap.pipeline.format.palette import (
     ramp_color,
     tone,
 )
-from nestmap.pipeline.render.charts.schedule.labels import layer_colors
-from nestmap.pipeline.render.charts.schedule.transfer_kinds import SENT_KINDS, sent_parts
+from nestmap.pipeline.render.charts.schedule.labels import SENT_KINDS, layer_colors, sent_parts
 from tests.pipeline.render.samples import network
 from tests.pipeline.render.schedules import pipelined
 

@@ -16,7 +16,7 @@ import numpy as np
 from nestmap.model import InputError
 from nestmap.model.base import copy_with
 from nestmap.model.workload.access import AccessRoute, AnyIndex, Gather, Repeat
-from nestmap.pipeline.frontend.onnx.access.route_steps import (
+from nestmap.pipeline.frontend.onnx.access.operand_routes import (
     Steps,
     anywhere,
     drop_axes,

@@ -18,7 +18,7 @@ from nestmap.pipeline.frontend.onnx.access.axis_reads import (
 )
 from nestmap.pipeline.frontend.onnx.node import static_values as static
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
-from nestmap.pipeline.frontend.onnx.vector.reduction import REDUCTIONS
+from nestmap.pipeline.frontend.onnx.vector.pooling import REDUCTIONS
 
 _ONE_AXIS: Final = 13
 """The first opset in which Softmax normalizes along one axis instead of all from it on."""

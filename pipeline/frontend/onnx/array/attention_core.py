@@ -17,7 +17,7 @@ from nestmap.model.workload.graph import Node
 from nestmap.model.workload.loop_nests import LoopNest, matrix_product
 from nestmap.model.workload.operation_counts import OPERATIONS, SCALE_OPERATIONS
 from nestmap.pipeline.frontend.onnx.access.operand_routes import concat_routes
-from nestmap.pipeline.frontend.onnx.access.vector_parts import softmax_nest
+from nestmap.pipeline.frontend.onnx.access.vector_nests import softmax_nest
 from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, shape_text
 from nestmap.pipeline.frontend.onnx.node import node_expansion as expansion
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader

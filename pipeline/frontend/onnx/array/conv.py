@@ -20,7 +20,7 @@ from nestmap.model.workload.loop_nests import (
     with_channels_last,
 )
 from nestmap.pipeline.frontend.onnx.access.operand_routes import concat_routes
-from nestmap.pipeline.frontend.onnx.access.vector_parts import sample_nest
+from nestmap.pipeline.frontend.onnx.access.vector_nests import sample_nest
 from nestmap.pipeline.frontend.onnx.load.opsets import BLOCKED, CHANNELS_LAST, LARGEST_BLOCK
 from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, shape_text
 from nestmap.pipeline.frontend.onnx.node import node_expansion as expansion

@@ -16,7 +16,7 @@ from typing import Final, final
 from nestmap.model.workload.contraction import contraction
 from nestmap.model.workload.graph import Node
 from nestmap.pipeline.frontend.onnx.access.operand_routes import transpose_routes
-from nestmap.pipeline.frontend.onnx.access.vector_parts import sum_nest
+from nestmap.pipeline.frontend.onnx.access.vector_nests import sum_nest
 from nestmap.pipeline.frontend.onnx.load.shapes import shape_text
 from nestmap.pipeline.frontend.onnx.node import node_expansion as expansion
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader

@@ -10,8 +10,11 @@ import onnx
 from onnx import inliner, shape_inference
 
 from nestmap.model import InputError
-from nestmap.pipeline.frontend.onnx.load.crashing_nodes import is_safe_alone
-from nestmap.pipeline.frontend.onnx.load.errors import LIBRARY_ERRORS, locate_errors
+from nestmap.pipeline.frontend.onnx.load.onnx_file import (
+    LIBRARY_ERRORS,
+    is_safe_alone,
+    locate_errors,
+)
 from nestmap.pipeline.frontend.onnx.load.shapes import stored_type
 from nestmap.pipeline.frontend.onnx.load.skeleton import all_nodes
 

@@ -9,7 +9,7 @@ import onnx
 from onnx import helper, shape_inference
 
 from nestmap.model import InputError
-from nestmap.pipeline.frontend.onnx.load.errors import LIBRARY_ERRORS
+from nestmap.pipeline.frontend.onnx.load.onnx_file import LIBRARY_ERRORS
 
 Shape = tuple[int | str | None, ...]
 """For each dimension its size, its name (``N``), or ``None`` if neither is known."""

@@ -10,7 +10,7 @@ from typing import Final, final
 import onnx
 
 from nestmap.model import InputError
-from nestmap.pipeline.frontend.onnx.load.errors import locate_errors
+from nestmap.pipeline.frontend.onnx.load.onnx_file import locate_errors
 from nestmap.pipeline.frontend.onnx.load.opsets import as_text, operator_sets, plain_domain
 from nestmap.pipeline.frontend.onnx.load.shapes import clear_negative_sizes
 

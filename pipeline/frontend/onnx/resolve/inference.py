@@ -14,9 +14,8 @@ import numpy.typing as npt
 import onnx
 from onnx import TensorProto, checker, defs, helper, numpy_helper, shape_inference
 
-from nestmap.pipeline.frontend.onnx.load.crashing_nodes import is_safe_alone
-from nestmap.pipeline.frontend.onnx.load.errors import LIBRARY_ERRORS
 from nestmap.pipeline.frontend.onnx.load.graph import GraphNode
+from nestmap.pipeline.frontend.onnx.load.onnx_file import LIBRARY_ERRORS, is_safe_alone
 from nestmap.pipeline.frontend.onnx.load.opsets import NEWEST, schema_of, version_of
 from nestmap.pipeline.frontend.onnx.load.shapes import (
     Sizes,

@@ -10,8 +10,6 @@ import onnx
 from onnx import helper, inliner
 
 from nestmap.model import InputError
-from nestmap.pipeline.frontend.onnx.load.crashing_nodes import is_safe_alone
-from nestmap.pipeline.frontend.onnx.load.errors import LIBRARY_ERRORS
 from nestmap.pipeline.frontend.onnx.load.graph import (
     GraphNode,
     Names,
@@ -19,6 +17,7 @@ from nestmap.pipeline.frontend.onnx.load.graph import (
     sort_nodes,
     tensor_origins,
 )
+from nestmap.pipeline.frontend.onnx.load.onnx_file import LIBRARY_ERRORS, is_safe_alone
 from nestmap.pipeline.frontend.onnx.load.opsets import BLOCKED, LARGEST_BLOCK, schema_of
 from nestmap.pipeline.frontend.onnx.load.shapes import infer_types
 from nestmap.pipeline.frontend.onnx.load.skeleton import Skeleton, all_nodes, subgraphs

@@ -27,10 +27,10 @@ from nestmap.pipeline.frontend.yaml.hardware.cacti import cacti_cost
 from nestmap.pipeline.frontend.yaml.hardware.former_format import in_todays_format
 from nestmap.pipeline.frontend.yaml.hardware.memory import SERVED_DIMENSIONS, parse_memory
 from nestmap.pipeline.frontend.yaml.hardware.memory_cost import CactiClient, CostSources
+from nestmap.pipeline.frontend.yaml.layer import operator_type
 from nestmap.pipeline.frontend.yaml.load import read_yaml
 from nestmap.pipeline.frontend.yaml.located_node import Node, is_name
 from nestmap.pipeline.frontend.yaml.mapping import parse_spatial_mapping
-from nestmap.pipeline.frontend.yaml.operator_type import operator_type
 from nestmap.pipeline.frontend.yaml.quantities import technology
 
 

@@ -12,7 +12,6 @@ from nestmap.model.base import copy_with
 from nestmap.model.errors import shortened, suggestion, warn_of_input
 from nestmap.pipeline.frontend.yaml.field_schema import Field, Need, Origin, one_of
 from nestmap.pipeline.frontend.yaml.hardware.cacti import cacti_cost
-from nestmap.pipeline.frontend.yaml.hardware.imc_cells import Bank
 from nestmap.pipeline.frontend.yaml.located_node import Node
 from nestmap.pipeline.frontend.yaml.quantities import (
     AREA,
@@ -28,6 +27,48 @@ from nestmap.pipeline.frontend.yaml.quantities import (
 
 if TYPE_CHECKING:
     from nestmap.costmodel.memory_cost.dram import DramPreset
+
+
+from nestmap.model import ImcSizes, InMemoryCompute
+
+# --- costs the cells of an IMC array with a memory model, as their share of a bank ---
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Bank:
+    """One bank of an IMC array: an SRAM with rows as wide as the weights of all columns."""
+
+    sizes: ImcSizes
+    imc: InMemoryCompute
+
+    def macro(self, size: int, technology: float | None) -> MemoryMacro:
+        """The bank as an SRAM, with ``size`` bits of cells per unit.
+
+        ``technology`` is in nm (``None``: the node of the array).
+        """
+        return MemoryMacro(
+            size=size * self.sizes.columns * self.sizes.rows,
+            width=self.sizes.columns * self.imc.weight_precision,
+            read_write_ports=1,
+            technology=technology or self.imc.technology,
+        )
+
+    def share(self, cost: MemoryCost, width: int) -> MemoryCost:
+        """The cost of a unit's cells, given the cost of the bank; an access is ``width`` bits wide.
+
+        A write costs its share of a row. A read costs nothing here: the array reads the cells when
+        it computes, and its own components include that energy.
+        """
+        units = self.sizes.columns * self.sizes.rows
+        row = self.sizes.columns * self.imc.weight_precision
+        return MemoryCost(
+            read_energy=0.0,
+            write_energy=cost.write_energy * width / row,
+            area=cost.area / units,
+            leakage=cost.leakage / units,
+        )
+
 
 CactiClient = Callable[[MemoryMacro], MemoryCost]
 """A function that costs a memory with CACTI, directly or from a cache."""

@@ -11,7 +11,7 @@ from nestmap.pipeline.frontend.yaml.hardware.core_files import CoreFiles
 from nestmap.pipeline.frontend.yaml.hardware.multicore import CORES, OFFCHIP_CORE
 from nestmap.pipeline.frontend.yaml.load import read_source, read_yaml
 from nestmap.pipeline.frontend.yaml.located_node import Node
-from nestmap.pipeline.frontend.yaml.plain_values import plain_value
+from nestmap.pipeline.frontend.yaml.quantities import plain_value
 
 
 def multicore_values(source: Path | FieldValues) -> dict[str, object]:

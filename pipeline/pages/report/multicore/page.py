@@ -40,8 +40,7 @@ from nestmap.pipeline.render.charts.schedule.schedule_charts import (
 from nestmap.pipeline.render.charts.schedule.totals import busy_share, load_bars
 from nestmap.pipeline.render.tables import cells
 from nestmap.pipeline.render.tables.cells import NONE
-from nestmap.pipeline.render.tables.columns import Column, number_column
-from nestmap.pipeline.render.tables.table import Cell, Row, Table, table
+from nestmap.pipeline.render.tables.table import Cell, Column, Row, Table, number_column, table
 from nestmap.pipeline.render.text.multicore import bound_note, problem_note
 
 # --- compares schedules, such as layer by layer and fused: totals, and every layer ---

@@ -22,8 +22,15 @@ from nestmap.pipeline.pages.report.summary import EDP_UNIT, edp
 from nestmap.pipeline.render.charts.schedule.front import allocation_text
 from nestmap.pipeline.render.tables import cells
 from nestmap.pipeline.render.tables.cells import NONE
-from nestmap.pipeline.render.tables.columns import Column, bar_column, number_column
-from nestmap.pipeline.render.tables.table import Cell, Row, Table, table
+from nestmap.pipeline.render.tables.table import (
+    Cell,
+    Column,
+    Row,
+    Table,
+    bar_column,
+    number_column,
+    table,
+)
 from nestmap.pipeline.render.text.split import tiles_text
 
 MOST_NODES: Final = 1000

@@ -20,7 +20,7 @@ from nestmap.pipeline.format.numbers import count, cycles
 from nestmap.pipeline.format.palette import Look, tone
 from nestmap.pipeline.render.charts import vega_spec as vega
 from nestmap.pipeline.render.charts.chart import Chart
-from nestmap.pipeline.render.charts.schedule.labels import STALL_LABELS, layer_colors
+from nestmap.pipeline.render.charts.schedule.labels import STALL_LABELS, layer_colors, row_name
 from nestmap.pipeline.render.charts.schedule.time_axis import (
     is_narrow,
     shown_length,
@@ -28,7 +28,6 @@ from nestmap.pipeline.render.charts.schedule.time_axis import (
     window,
     within,
 )
-from nestmap.pipeline.render.charts.schedule.transfer_kinds import row_name
 from nestmap.pipeline.render.charts.vega_spec import Row
 
 # --- the bars of the Gantt chart as tables: few for the whole time, more for zooming in ---

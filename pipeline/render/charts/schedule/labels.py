@@ -7,9 +7,34 @@ from typing import Final
 
 import numpy as np
 
+from nestmap.pipeline.analysis.schedule.names import KIND_LOOKS
 from nestmap.pipeline.analysis.schedule.tables import BarKind, Row, RowKind, StallReason
 from nestmap.pipeline.format.mappings import core_ranges
 from nestmap.pipeline.format.palette import mixed, ramp_color
+from nestmap.pipeline.render.charts.schedule.strips import Part
+
+# --- the kinds of transfers as parts of charts ---
+
+SENT_KINDS: Final = (
+    BarKind.CONSTANT,
+    BarKind.ACTIVATION,
+    BarKind.EVICTION,
+    BarKind.RESULT,
+    BarKind.STREAM,
+)
+
+_PREFIXES: Final = {RowKind.CORE: "core", RowKind.WIRE: "wire", RowKind.OFFCHIP: "off chip"}
+
+
+def sent_parts() -> tuple[Part, ...]:
+    """The kinds of transfers as parts of a chart, in their order."""
+    return tuple(Part(KIND_LABELS[kind], KIND_LOOKS[kind]) for kind in SENT_KINDS)
+
+
+def row_name(row: Row) -> str:
+    """The label of a row; off-chip channels say so."""
+    return f"{_PREFIXES[row.kind]} {row_label(row)}"
+
 
 _TINTS: Final = (0.2, 0.4)
 """The shares of white in the colours of layers between those in the legend, in turn."""

@@ -21,8 +21,7 @@ from nestmap.pipeline.format.numbers import (
 from nestmap.pipeline.render.charts.alt_text import bars_text, compared_text, cycles_text
 from nestmap.pipeline.render.charts.bars import Drawing, Exact, stacked_chart
 from nestmap.pipeline.render.charts.chart import Chart
-from nestmap.pipeline.render.charts.schedule.labels import STALL_LABELS
-from nestmap.pipeline.render.charts.schedule.transfer_kinds import SENT_KINDS, sent_parts
+from nestmap.pipeline.render.charts.schedule.labels import SENT_KINDS, STALL_LABELS, sent_parts
 
 
 def energies_chart(names: Sequence[str], energies: Sequence[ScheduleEnergy]) -> Chart:

@@ -15,6 +15,7 @@ from nestmap.pipeline.format.numbers import capacity, count, share
 from nestmap.pipeline.format.palette import SERIES, Look
 from nestmap.pipeline.render.charts import vega_spec as vega
 from nestmap.pipeline.render.charts.chart import Chart
+from nestmap.pipeline.render.charts.schedule.labels import SENT_KINDS, row_name, sent_parts
 from nestmap.pipeline.render.charts.schedule.strips import (
     MOST_CELLS,
     Part,
@@ -22,7 +23,6 @@ from nestmap.pipeline.render.charts.schedule.strips import (
     cell,
     strips_chart,
 )
-from nestmap.pipeline.render.charts.schedule.transfer_kinds import SENT_KINDS, row_name, sent_parts
 
 _BINS: Final = 300
 _FEWEST: Final = 20

@@ -12,9 +12,9 @@ from typing import Final
 
 import pytest
 
-from nestmap.pipeline.pages.explorer import connections, security, sql_requests, store_site
+from nestmap.pipeline.pages.explorer import security, server, sql_requests, store_site
 from nestmap.pipeline.pages.explorer.server import HOST
-from nestmap.pipeline.pages.explorer.sql_page import SHOWN
+from nestmap.pipeline.pages.explorer.sql_requests import SHOWN
 from nestmap.store.connection.connect import connect
 from tests.pipeline.pages.explorer.visits import FORM, Visitor, visiting
 from tests.store.filled import filled
@@ -41,7 +41,7 @@ def _path(tmp_path: Path) -> Path:
 @pytest.fixture(name="own")
 def _own(path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Visitor]:
     """Somebody who asks an explorer that does not wait long."""
-    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.5)
+    monkeypatch.setattr(server, "HEAD_SECONDS", 0.5)
     monkeypatch.setattr(sql_requests, "BODY_SECONDS", 0.5)
     with visiting(path) as visitor:
         yield visitor

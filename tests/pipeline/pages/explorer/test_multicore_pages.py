@@ -11,7 +11,7 @@ import pytest
 from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.api import explore_network
 from nestmap.pipeline.multicore.api import stream_problem
-from nestmap.pipeline.pages.explorer.urls import run_address
+from nestmap.pipeline.pages.explorer.render import run_address
 from nestmap.store import Store
 from tests.pipeline.multicore.streams import PLAN, job
 from tests.pipeline.pages.explorer.visits import compare_address, visiting

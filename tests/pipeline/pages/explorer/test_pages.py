@@ -11,8 +11,8 @@ import pytest
 from markupsafe import Markup
 
 from nestmap.pipeline.pages.explorer import store_site
+from nestmap.pipeline.pages.explorer.render import layer_address, run_address
 from nestmap.pipeline.pages.explorer.store_site import Kept
-from nestmap.pipeline.pages.explorer.urls import layer_address, run_address
 from nestmap.store import Store
 from tests.faults.processes import HOLD, read_line, running
 from tests.pipeline.networks import PROBLEM

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 import pytest
 
-from nestmap.pipeline.pages.explorer.sql_page import EXAMPLES, SAVED, SHOWN
+from nestmap.pipeline.pages.explorer.sql_requests import EXAMPLES, SAVED, SHOWN
 from nestmap.store import Parameter, Store
 from tests.pipeline.pages.explorer.conftest import Explored
 from tests.pipeline.pages.explorer.stores import MARKUP, NASTY

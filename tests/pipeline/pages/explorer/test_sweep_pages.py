@@ -10,7 +10,7 @@ import pytest
 import nestmap
 from nestmap import SweepResult
 from nestmap.pipeline.multicore.plan import stream_plan
-from nestmap.pipeline.pages.explorer.urls import design_address, sweep_address
+from nestmap.pipeline.pages.explorer.render import design_address, sweep_address
 from nestmap.store import Store
 from tests.pipeline.pages.explorer.visits import Visitor, visiting
 from tests.pipeline.pages.report.dom import captioned, grid

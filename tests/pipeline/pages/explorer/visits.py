@@ -14,9 +14,9 @@ from typing import Final, NamedTuple, final
 from urllib.parse import urlencode
 from uuid import UUID
 
+from nestmap.pipeline.pages.explorer.render import COMPARE
 from nestmap.pipeline.pages.explorer.server import HOST, address, listening, server_of
 from nestmap.pipeline.pages.explorer.store_site import Site
-from nestmap.pipeline.pages.explorer.urls import COMPARE
 from tests.pipeline.pages.report.dom import Element, read
 
 FORM: Final = "application/x-www-form-urlencoded"

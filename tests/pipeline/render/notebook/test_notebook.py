@@ -21,7 +21,7 @@ from nestmap.model import (
 from nestmap.model.base import Frozen, copy_with
 from nestmap.pipeline.frontend.read.accelerator import read_accelerator
 from nestmap.pipeline.render.notebook import MOST_ROWS, table
-from nestmap.pipeline.render.tables.columns import Column, number_column
+from nestmap.pipeline.render.tables.table import Column, number_column
 from tests.model.builders import convolution, fully_connected
 from tests.notebooks.shown import Table, html_of, page_of, tables_of, text_of
 from tests.pipeline.render.samples import evaluated, network, pooling

@@ -10,8 +10,7 @@ import pytest
 from nestmap.model import InputError
 from nestmap.model.base import copy_with
 from nestmap.pipeline.render.svg.accelerator import accelerator_picture
-from nestmap.pipeline.render.svg.loops import loops_picture
-from nestmap.pipeline.render.svg.picture import Picture
+from nestmap.pipeline.render.svg.loops import Picture, loops_picture
 from tests.pipeline.render.samples import HOSTILE, evaluated, machine, network
 
 

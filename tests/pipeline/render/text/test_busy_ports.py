@@ -7,7 +7,7 @@ from nestmap.model import CostModelEvaluation, LayerResult, NetworkEvaluation
 from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.explanation import explain
 from nestmap.pipeline.render.tables.breakdown import cost_parts
-from nestmap.pipeline.render.text.busy_ports import overload_note
+from nestmap.pipeline.render.text.results import overload_note
 from tests.costmodel.test_busy_ports import KEPT, strict
 
 LOOSE = evaluate(KEPT.spatial, KEPT.temporal)

@@ -23,8 +23,8 @@ from nestmap.model.base import copy_with
 from nestmap.pipeline import Stage, each
 from nestmap.pipeline.explore.api import explore_front, explore_network
 from nestmap.pipeline.explore.plan import SearchPlan
-from nestmap.pipeline.render.text.front import front_table
 from nestmap.pipeline.render.text.network import layer_table
+from nestmap.pipeline.render.text.results import front_table
 from nestmap.pipeline.stages import (
     CostModelStage,
     EachOnceStage,

@@ -36,8 +36,8 @@ from nestmap.model.multicore.split_options import HintLoop
 from nestmap.pipeline.frontend.bundled import accelerator_names, multicore_names, resolve_multicore
 from nestmap.pipeline.frontend.data import bundled_cores
 from nestmap.pipeline.frontend.onnx.vector.elementwise import ELEMENTWISE
-from nestmap.pipeline.frontend.onnx.vector.normalization import NORMALIZATIONS
-from nestmap.pipeline.frontend.onnx.vector.reduction import REDUCTIONS
+from nestmap.pipeline.frontend.onnx.vector.operation_counts import NORMALIZATIONS
+from nestmap.pipeline.frontend.onnx.vector.pooling import REDUCTIONS
 from nestmap.pipeline.frontend.read.accelerator import read_core_mapping, read_multicore
 from nestmap.pipeline.frontend.read.mapping import read_mapping
 from nestmap.pipeline.frontend.yaml.hardware.core import parse_core

@@ -1,0 +1,197 @@
+"""Results of explorations as text: evaluations, fronts, and sentences about them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from nestmap.model import (
+    CostModelEvaluation,
+    NetworkEvaluation,
+    NetworkFront,
+    NetworkProblem,
+    SpatialProblem,
+)
+from nestmap.model.dims import LayerOperand
+from nestmap.pipeline.analysis.network.kept_tensors import KeptTensor, kept_tensors
+from nestmap.pipeline.format.mappings import sizes_text, spatial_text
+from nestmap.pipeline.format.numbers import (
+    capacity,
+    count,
+    cycles,
+    energy,
+    engineering,
+    share,
+)
+from nestmap.pipeline.render.tables.breakdown import (
+    LEVEL_COLUMNS,
+    PART_COLUMNS,
+    cost_parts,
+    level_cells,
+)
+from nestmap.pipeline.render.tables.results import (
+    MAPPING_COLUMNS,
+    TIMES,
+    mapping_cells,
+    nest_columns,
+    nest_rows,
+)
+from nestmap.pipeline.render.tables.table import Column, table
+from nestmap.pipeline.render.text.gap import front_gap_note
+from nestmap.pipeline.render.text.plain_table import Line, listing, printable, table_lines
+
+# --- summarizes vector operators in one sentence ---
+
+
+def vector_note(evaluation: NetworkEvaluation, remedy: str = "") -> str:
+    """The number of vector operators and their cost; empty if there are none.
+
+    ``remedy`` says how to include them in the totals, if they are not.
+    """
+    vector = evaluation.vector
+    if not vector:
+        return ""
+    kinds = Counter(entry.operator for entry in vector)
+    named = ", ".join(f"{printable(name)} {n}" for name, n in sorted(kinds.items()))
+    bits = sum(entry.bits_read + entry.bits_written for entry in vector)
+    return (
+        f"Vector operators: {count(len(vector))} {'node' if len(vector) == 1 else 'nodes'} "
+        f"({named}), {engineering(sum(entry.operations for entry in vector))} operations, "
+        f"{capacity(bits)} traffic with {printable(vector[0].memory)}, "
+        f"energy {energy(evaluation.vector_energy)}, "
+        f"{cycles(evaluation.vector_latency)} cycles{_without_unit(evaluation)}; "
+        + ("counted in the totals." if evaluation.vector_counted else f"not in the totals{remedy}.")
+    )
+
+
+def _without_unit(evaluation: NetworkEvaluation) -> str:
+    """A note if operations cost nothing because the accelerator has no vector unit."""
+    if any(entry.operations and not entry.compute_cycles for entry in evaluation.vector):
+        return " (traffic alone: the accelerator has no vector unit)"
+    return ""
+
+
+# --- says which tensors stay on chip, and why others do not ---
+
+MOST_REASONS: Final = 10
+MOST_NAMES: Final = 3
+_ONCE: Final = " after one transfer from the outermost memory, or before one to it"
+
+
+def kept_notes(network: NetworkProblem) -> list[str]:
+    """A sentence for each memory in which tensors stay, and for the first ten reasons to leave."""
+    staying = dict[tuple[str, bool], list[KeptTensor]]()
+    leaving = dict[tuple[str, str], list[KeptTensor]]()
+    for tensor in kept_tensors(network):
+        if tensor.reason is None:
+            staying.setdefault((tensor.memory, tensor.moves_once), []).append(tensor)
+        else:
+            leaving.setdefault((tensor.memory, tensor.reason), []).append(tensor)
+    notes = [
+        f"In {memory} {_subject(tensors, 'stays', 'stay')}{_ONCE if moves_once else ''}."
+        for (memory, moves_once), tensors in staying.items()
+    ]
+    notes += [
+        f"Through {memory} {_subject(tensors, 'goes', 'go')}: {reason}."
+        for (memory, reason), tensors in leaving.items()
+    ]
+    more = len(notes) - len(staying) - MOST_REASONS
+    rest = [f"{more} more reasons are in the JSON file (--json) and in the query on_chip."]
+    return notes[: len(staying) + MOST_REASONS] + (rest if more > 0 else [])
+
+
+def _subject(tensors: Sequence[KeptTensor], one: str, several: str) -> str:
+    """``stay O of n0, n1, n3, ... (12 layers), W of n0``."""
+    layers = dict[LayerOperand, list[str]]()
+    for tensor in tensors:
+        layers.setdefault(tensor.operand, []).append(printable(tensor.layer))
+    said = list[str]()
+    for operand, names in layers.items():
+        many = f", ... ({count(len(names))} layers)" if len(names) > MOST_NAMES else ""
+        said.append(f"{operand} of {', '.join(names[:MOST_NAMES])}{many}")
+    return f"{several if len(tensors) > 1 else one} {', '.join(said)}"
+
+
+# --- says where ports are busy for longer than layers take ---
+
+
+def overload_note(evaluation: NetworkEvaluation) -> str:
+    """In how many layers loads overlap on a port, and the worst one; empty if there are none."""
+    found = [
+        ((port.busy or 0) / result.cme.latency, result.cme.layer, port)
+        for result in evaluation.layers
+        if (port := result.cme.overloaded_port) is not None
+    ]
+    if not found:
+        return ""
+    load, layer, port = max(found, key=lambda x: x[0])
+    return (
+        f"{count(len(found))} of {count(len(evaluation.layers))} layers take fewer cycles than a "
+        f"port of theirs is busy: {printable(layer)}, where the {printable(port.port)} of "
+        f"{printable(port.memory)} is busy for {share(load - 1)} more, above all. Loads overlap "
+        "there, as the reference counts; without --reference they wait."
+    )
+
+
+# --- reports one evaluation in full: totals, latency, every operand at every level ---
+
+
+def breakdown(spatial: SpatialProblem, cme: CostModelEvaluation) -> list[Line]:
+    """The whole report on one mapping of one layer."""
+    return [
+        *_heading(spatial),
+        Line(),
+        *_loop_nest(spatial, cme),
+        Line(),
+        *listing(table(PART_COLUMNS, cost_parts(cme))),
+        Line(),
+        *table_lines(table(LEVEL_COLUMNS, [level_cells(entry) for entry in cme.levels])),
+    ]
+
+
+def _heading(spatial: SpatialProblem) -> Iterator[Line]:
+    layer = spatial.layer
+    yield Line(f"{printable(layer.name)} ({printable(layer.operator)}): {layer.equation}")
+    yield Line(f"{sizes_text(layer.loops)}: {engineering(layer.macs)} MACs")
+    if layer.padding:
+        yield Line(f"padded: {', '.join(map(str, layer.padding))}")
+    yield Line(f"on {spatial.accelerator.name}: {spatial_text(spatial.spatial_mapping)}")
+
+
+def _loop_nest(spatial: SpatialProblem, cme: CostModelEvaluation) -> list[Line]:
+    """The loops, outermost first, and the memory that serves each operand."""
+    memories = {
+        operand.name: [level.name for level in spatial.problem.levels(operand.name)]
+        for operand in spatial.layer.operands
+    }
+    return table_lines(
+        table(nest_columns(list(memories)), nest_rows(cme.temporal_mapping, memories))
+    )
+
+
+_NAME = Column("Layer")
+
+
+def front_table(front: NetworkFront) -> list[Line]:
+    """A row for each mapping, by rising energy; the first row has the layer's name.
+
+    Layers that repeat an earlier one share its rows; a column then counts them.
+    """
+    times = Counter(layer.repeats or layer.layer for layer in front.layers)
+    fronts = [layer for layer in front.layers if layer.repeats is None]
+    repeated = len(fronts) < len(front.layers)
+    cells: list[tuple[str, ...]] = []
+    for layer in fronts:
+        names: tuple[str, ...] = (printable(layer.layer),)
+        if repeated:
+            names = (*names, count(times[layer.layer]))
+        for cme in layer.cmes:
+            cells.append((*names, *mapping_cells(cme)))
+            names = ("",) * len(names)
+    columns = (_NAME, TIMES, *MAPPING_COLUMNS) if repeated else (_NAME, *MAPPING_COLUMNS)
+    points = sum(len(layer.cmes) for layer in fronts)
+    evaluated = sum(layer.statistics.evaluations for layer in fronts)
+    note = f"{count(points)} of {count(evaluated)} mappings evaluated."
+    notes = [note, front_gap_note(front.layers)]
+    return [*table_lines(table(columns, cells)), Line(), *map(Line, filter(None, notes))]
