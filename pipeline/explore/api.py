@@ -44,7 +44,7 @@ from nestmap.pipeline.frontend.read.mapping import read_mapping
 from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.render.notebook.network import front_html, network_html
 from nestmap.pipeline.stages.mapping.layers import check_constraints, with_suited_mapping
-from nestmap.pipeline.stages.mapping.recall import Observer
+from nestmap.pipeline.stages.mapping.recall import Ports
 from nestmap.pipeline.util.option import explain_options
 
 if TYPE_CHECKING:
@@ -334,7 +334,7 @@ def run_exploration(job: Job, run: ExplorationRun, progress: Progress | None) ->
         InfeasibleError: where no layer has a mapping that fits.
         StoreError: where the store cannot be written.
     """
-    pipeline = exploration_pipeline(job.plan, _observers(progress), run.ledger)
+    pipeline = exploration_pipeline(job.plan, _ports(progress, run))
     total = pipeline(job.network)
     run.finish(total)
     return Exploration(
@@ -396,7 +396,7 @@ def run_front_exploration(
         InfeasibleError: where no layer has a mapping that fits.
         StoreError: where the store cannot be written.
     """
-    pipeline = front_pipeline(job.plan, _observers(progress), run.ledger)
+    pipeline = front_pipeline(job.plan, _ports(progress, run))
     front = pipeline(job.network)
     run.finish(front.best(job.plan.objective))
     return FrontExploration(
@@ -412,8 +412,8 @@ def _layers(layers: Sequence[object], infeasible: Sequence[InfeasibleLayer]) -> 
     return f"{whole} layers, without {len(infeasible)} of them" if infeasible else f"{whole} layers"
 
 
-def _observers(progress: Progress | None) -> tuple[Observer, ...]:
-    return () if progress is None else (progress,)
+def _ports(progress: Progress | None, run: ExplorationRun) -> Ports:
+    return Ports(() if progress is None else (progress,), run.ledger)
 
 
 def evaluate(

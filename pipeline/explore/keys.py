@@ -7,21 +7,14 @@ import json
 
 from nestmap.costmodel.version import VERSION as COST_MODEL_VERSION
 from nestmap.model import Accelerator, MappingProblem, SpatialProblem, TemporalMapping
-from nestmap.pipeline.stages.mapping.temporal_search import TemporalSearch
 from nestmap.search.version import VERSION as SEARCH_VERSION
 
 Part = str | int | list[str]
 """A component of a key: the content hash of one or several models, a text, or a version."""
 
 
-def search_options(search: TemporalSearch) -> str:
-    """The options of a search as JSON, without those that only affect its run time."""
-    options = search.model_dump_json(exclude={"workers", "time_limit"})
-    return f'{{"stage": "{type(search).__name__}", "options": {options}}}'
-
-
 def search_key(spatial: SpatialProblem, options: str) -> str:
-    """The key of a search; ``options`` is the result of :func:`search_options`.
+    """The key of a search; ``options`` are those of the search as JSON.
 
     It depends neither on names of layers nor on the number of threads.
     """

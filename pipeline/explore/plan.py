@@ -7,7 +7,6 @@ from types import NoneType
 
 from pydantic import ValidationError, model_validator
 
-from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import (
     CostLimit,
     Counting,
@@ -34,7 +33,6 @@ from nestmap.pipeline.explore.choices import (
     given,
     named,
 )
-from nestmap.pipeline.explore.keys import search_options
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.stage_graph import Stage, each
 from nestmap.pipeline.stages import (
@@ -51,7 +49,6 @@ from nestmap.pipeline.stages import (
     PromisingMappingsStage,
     RankCandidatesStage,
     RecallLayerStage,
-    RecallStage,
     RemoveUnusedMemoryStage,
     SearchUnusedMemoryStage,
     SpatialMappingGeneratorStage,
@@ -63,15 +60,8 @@ from nestmap.pipeline.stages import (
 )
 from nestmap.pipeline.stages.mapping.candidates import RankedCandidates
 from nestmap.pipeline.stages.mapping.front import LimitedSumStage
-from nestmap.pipeline.stages.mapping.recall import (
-    LayerLedger,
-    Ledger,
-    Observer,
-    ObserveStage,
-    watch_for,
-)
-from nestmap.pipeline.stages.mapping.reduce import Costing
-from nestmap.pipeline.stages.mapping.temporal_search import Rank, TemporalSearch
+from nestmap.pipeline.stages.mapping.recall import UNCONNECTED, Batches, Ports
+from nestmap.pipeline.stages.mapping.temporal_search import Evaluated, Rank
 from nestmap.search.parallel import available_workers
 
 
@@ -231,30 +221,33 @@ def _chosen_limit(options: SearchOptions) -> CostLimit | None:
 
 
 def exploration_pipeline(
-    plan: SearchPlan, observers: tuple[Observer, ...] = (), ledger: LayerLedger | None = None
+    plan: SearchPlan, ports: Ports = UNCONNECTED
 ) -> Stage[NetworkProblem, NetworkEvaluation]:
     """The main pipeline: all candidates of every layer, the best of each, and their sum.
 
     Vector operators have only one implementation and are added at the end. Results in the ledger
-    are not computed again. Under a limit, the best of all layers together, from their fronts.
+    of the ports are not computed again. Under a limit, the best of all layers together, from their
+    fronts.
     """
     if plan.at_most is not None:
-        return front_pipeline(plan, observers, ledger) >> LimitedSumStage(limit=plan.at_most)
-    best = best_stage(plan, observers, ledger)
-    explored = RecallLayerStage(best, minimal(plan.objective), ledger, exploration_options(plan))
+        return front_pipeline(plan, ports) >> LimitedSumStage(limit=plan.at_most)
+    best = best_stage(plan, ports)
+    explored = RecallLayerStage(
+        best, minimal(plan.objective), ports.ledger, exploration_options(plan)
+    )
     chosen = EachOnceStage(explored)
-    summed = SumStage(cost_function(ledger), plan.objective, plan.is_greedy)
+    summed = SumStage(ports.cost, plan.objective, plan.is_greedy)
     return VectorStage(layers_stage(plan) >> chosen >> summed, plan.count_vector)
 
 
 def best_stage(
-    plan: SearchPlan, observers: tuple[Observer, ...] = (), ledger: Ledger | None = None
+    plan: SearchPlan, ports: Ports = UNCONNECTED
 ) -> Stage[MappingProblem, EvaluationBatch]:
     """The best evaluation of a layer."""
-    walk = _walk(plan, plan.effective_search, plan.objective, observers, ledger)
+    walk = _walk(plan, plan.effective_search, plan.objective, ports)
     if walk is not None:
         return walk >> minimal(plan.objective)
-    best = temporal_stage(plan, observers, ledger) >> minimal(plan.objective)
+    best = temporal_stage(plan, ports) >> minimal(plan.objective)
     if plan.prune:
         return candidates_stage(plan) >> BoundedSearchStage(best, plan.objective)
     return candidates_stage(plan) >> each(best) >> minimal(plan.objective)
@@ -264,34 +257,28 @@ def exploration_options(plan: SearchPlan) -> str:
     """The options that determine the best evaluation of a layer, as JSON."""
     changing = {"objective", "spatial", "rank", "padding", "prune"}
     options = plan.model_dump_json(include=changing)
-    return f'{{"search": {search_options(plan.effective_search)}, "plan": {options}}}'
+    return f'{{"search": {plan.effective_search.options_json}, "plan": {options}}}'
 
 
 def front_pipeline(
-    plan: SearchPlan, observers: tuple[Observer, ...] = (), ledger: Ledger | None = None
+    plan: SearchPlan, ports: Ports = UNCONNECTED
 ) -> Stage[NetworkProblem, NetworkFront]:
     """The pipeline for Pareto fronts: all candidates of every layer, and the front of each."""
-    costs = _walk(plan, plan.front_search, None, observers, ledger)
+    costs = _walk(plan, plan.front_search, None, ports)
     if costs is None:
-        every = candidates_stage(plan) >> each(temporal_stage(plan, observers, ledger))
+        every = candidates_stage(plan) >> each(temporal_stage(plan, ports))
         costs = every >> FlattenStage[EvaluationBatch]()
     fronts = layers_stage(plan) >> EachOnceStage(costs >> ParetoStage())
-    summed = FrontSumStage(cost_function(ledger), plan.is_greedy)
+    summed = FrontSumStage(ports.cost, plan.is_greedy)
     return VectorStage(fronts >> summed, plan.count_vector)
 
 
 def _walk(
-    plan: SearchPlan,
-    search: Search,
-    objective: Objective | None,
-    observers: tuple[Observer, ...],
-    ledger: Ledger | None,
-) -> Stage[MappingProblem, Iterator[EvaluationBatch]] | None:
+    plan: SearchPlan, search: Search, objective: Objective | None, ports: Ports
+) -> Stage[MappingProblem, Batches] | None:
     """All evaluations of an exhaustive search of a layer, and of its padded forms."""
-    walk = search.walk(lambda each: evaluation_stage(each, observers, ledger), watch_for(observers))
-    if walk is None:
-        return None
-    return ranked_stage(plan, objective) >> walk
+    walk = search.walk(ports)
+    return None if walk is None else ranked_stage(plan, objective) >> walk
 
 
 def ranked_stage(
@@ -330,25 +317,6 @@ def _ranked_candidates(plan: SearchPlan) -> Stage[MappingProblem, Iterator[Spati
     return PromisingMappingsStage(generator=plan.generator, objective=plan.objective)
 
 
-def temporal_stage(
-    plan: SearchPlan, observers: tuple[Observer, ...], ledger: Ledger | None
-) -> Stage[SpatialProblem, Iterator[EvaluationBatch]]:
+def temporal_stage(plan: SearchPlan, ports: Ports) -> Evaluated:
     """The search of a spatial mapping by LOMA or SALSA, with the evaluations of all mappings."""
-    search, rank = plan.effective_search, plan.effective_rank
-    return search.ranked(rank, lambda each: evaluation_stage(each, observers, ledger))
-
-
-def evaluation_stage(
-    search: TemporalSearch, observers: tuple[Observer, ...], ledger: Ledger | None
-) -> Stage[SpatialProblem, Iterator[EvaluationBatch]]:
-    """The search for temporal mappings with the evaluation of each; observers receive all of them.
-
-    For a search that the ledger holds, only its Pareto front.
-    """
-    found = search.evaluated() >> ObserveStage(observers)
-    return RecallStage(found, ledger, search_options(search))
-
-
-def cost_function(ledger: Ledger | None) -> Costing:
-    """The function that evaluates a mapping: the ledger if there is one, else the cost model."""
-    return evaluate if ledger is None else ledger.cost
+    return plan.effective_search.ranked(plan.effective_rank, ports)

@@ -7,19 +7,16 @@ from typing import Final
 
 from nestmap.model import EvaluationBatch, InputError, Objective
 from nestmap.model.mapping.problem import CoreProblem
-from nestmap.pipeline.explore.keys import search_options
 from nestmap.pipeline.explore.plan import (
     SearchPlan,
     candidates_stage,
-    cost_function,
-    evaluation_stage,
     ranked_stage,
     temporal_stage,
 )
 from nestmap.pipeline.stage_graph import Stage, each
 from nestmap.pipeline.stages.mapping.bounds import BoundedSearchStage
 from nestmap.pipeline.stages.mapping.exact import ExactStage
-from nestmap.pipeline.stages.mapping.recall import Ledger, Observer, watch_for
+from nestmap.pipeline.stages.mapping.recall import UNCONNECTED
 from nestmap.pipeline.stages.mapping.reduce import minimal
 from nestmap.pipeline.stages.mapping.temporal_search import Rank
 from nestmap.pipeline.stages.multicore.intra_core import (
@@ -40,8 +37,6 @@ CORE_PLAN: Final = SearchPlan(objective=Objective.EDP, search=ExactStage(layer_l
 
 def core_cost_stage(
     plan: SearchPlan = CORE_PLAN,
-    observers: tuple[Observer, ...] = (),
-    ledger: Ledger | None = None,
     costs: CostLedger | None = None,
     watcher: CostProgress | None = None,
 ) -> CoreCostStage:
@@ -50,8 +45,6 @@ def core_cost_stage(
     Args:
         plan: the objective, which spatial mappings to try, and how to find temporal mappings. Its
             options for vector operators have no effect: on cores these operators are layers.
-        observers: receive every evaluation.
-        ledger: records searches, and returns the results of earlier ones.
         costs: records costs of nodes on cores, and returns those of earlier explorations.
         watcher: receives progress updates.
 
@@ -62,27 +55,23 @@ def core_cost_stage(
         hint = "the schedule decides where data is kept"
         raise InputError.conflict("keep_on_chip", "several cores", hint)
     return CoreCostStage(
-        search=core_search(plan, observers, ledger),
-        cost=cost_function(ledger),
+        search=core_search(plan),
         remembered=None if costs is None or plan.is_timed else KeyedCosts(costs, _options(plan)),
         watcher=watcher,
     )
 
 
-def core_search(
-    plan: SearchPlan, observers: tuple[Observer, ...] = (), ledger: Ledger | None = None
-) -> Stage[CoreProblem, EvaluationBatch]:
+def core_search(plan: SearchPlan) -> Stage[CoreProblem, EvaluationBatch]:
     """The search for the best mapping of a layer on a core.
 
     It tries the core's dataflows if the core has any, else the spatial mappings of the plan.
     """
-    search = plan.effective_search
-    walk = search.walk(lambda each: evaluation_stage(each, observers, ledger), watch_for(observers))
+    walk = plan.effective_search.walk(UNCONNECTED)
     if walk is not None:
         ranked = RankedDataflowsStage(ranked_stage(plan, plan.objective), plan.objective)
         return ranked >> walk >> minimal(plan.objective)
     mappings = CustomSpatialMappingGeneratorStage(candidates_stage(plan))
-    best = temporal_stage(plan, observers, ledger) >> minimal(plan.objective)
+    best = temporal_stage(plan, UNCONNECTED) >> minimal(plan.objective)
     if plan.prune:
         return mappings >> BoundedSearchStage(best, plan.objective)
     return mappings >> each(best) >> minimal(plan.objective)
@@ -90,7 +79,7 @@ def core_search(
 
 def _options(plan: SearchPlan) -> str:
     """The options of a plan that determine the result."""
-    search, rank = search_options(plan.effective_search), plan.effective_rank
+    search, rank = plan.effective_search.options_json, plan.effective_rank
     chosen = (
         "bound of all" if rank is Rank.BOUND else rank
     )  # "bound" alone: of fifty, in old stores

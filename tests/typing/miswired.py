@@ -81,7 +81,7 @@ from nestmap.pipeline.stages.mapping.layers import (
     ExploitInterLayerDataLocalityStage,
     SearchInterLayerDataLocalityStage,
 )
-from nestmap.pipeline.stages.mapping.recall import Ledger, ObserveStage, RecallStage
+from nestmap.pipeline.stages.mapping.recall import Ledger, ObserveStage, Ports, RecallStage
 from nestmap.pipeline.stages.multicore.constraint import (
     ConstraintAllocationStage,
     ConstraintFrontStage,
@@ -348,10 +348,10 @@ class Other:
 
 ObserveStage((Deaf(),))  # type: ignore[arg-type]
 ObserveStage((Other(),))  # type: ignore[arg-type]
-exploration_pipeline(SearchPlan(), (Deaf(),))  # type: ignore[arg-type]
+exploration_pipeline(SearchPlan(), Ports((Deaf(),)))  # type: ignore[arg-type]
 exploration_pipeline(Objective.EDP)  # type: ignore[arg-type]
 exploration_pipeline(LomaStage())  # type: ignore[arg-type]
-front_pipeline(SearchPlan(), (Other(),))  # type: ignore[arg-type]
+front_pipeline(SearchPlan(), Ports((Other(),)))  # type: ignore[arg-type]
 
 
 def facade(workload: Workload, machine: Accelerator, layer: Layer, order: TemporalMapping) -> None:

@@ -77,7 +77,7 @@ from nestmap.pipeline.stages.mapping.layers import (
     ExploitInterLayerDataLocalityStage,
     SearchInterLayerDataLocalityStage,
 )
-from nestmap.pipeline.stages.mapping.recall import Ledger, ObserveStage, RecallStage
+from nestmap.pipeline.stages.mapping.recall import Ledger, ObserveStage, Ports, RecallStage
 from nestmap.pipeline.stages.multicore.constraint import (
     ConstraintAllocationStage,
     ConstraintFrontStage,
@@ -308,7 +308,7 @@ watched = orders >> ObserveStage((Counter(),))
 assert_type(watched, Stage[SpatialProblem, Iterator[EvaluationBatch]])
 assert_type(watched >> MinimalEnergyStage(), Stage[SpatialProblem, EvaluationBatch])
 assert_type(
-    exploration_pipeline(SearchPlan(objective=Objective.ENERGY), (Counter(),)),
+    exploration_pipeline(SearchPlan(objective=Objective.ENERGY), Ports((Counter(),))),
     Stage[NetworkProblem, NetworkEvaluation],
 )
 
@@ -316,7 +316,7 @@ assert_type(
 def recalled(ledger: Ledger) -> None:
     """What is known need not be searched: the same types as the search itself."""
     search = RecallStage(watched, ledger)
-    assert_type(search, RecallStage)
+    assert_type(search, RecallStage[SpatialProblem])
     assert_type(search >> MinimalEnergyStage(), Stage[SpatialProblem, EvaluationBatch])
     assert_type(
         held >> each(search >> MinimalEDPStage()), Stage[MappingProblem, Iterator[EvaluationBatch]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import ClassVar, Final, Never, final
@@ -26,6 +26,7 @@ from nestmap.model.units import PositiveCount
 from nestmap.pipeline.stage_graph import Stage, each
 from nestmap.pipeline.stages.mapping.candidates import STARTS, RankedCandidates, UsualMappingsStage
 from nestmap.pipeline.stages.mapping.loma import LomaStage
+from nestmap.pipeline.stages.mapping.recall import UNCONNECTED, Batches, Ports
 from nestmap.pipeline.stages.mapping.reduce import FlattenStage
 from nestmap.pipeline.stages.mapping.temporal_search import Evaluated, Rank, TemporalSearch
 from nestmap.search.spatial.all_mappings import SpatialCandidates
@@ -50,7 +51,7 @@ MOST_COMPARED = 32
 """Candidates that are compared with each other before the first one is searched."""
 
 
-class ExactStage(TemporalSearch, Stage[SpatialProblem, Iterator[EvaluationBatch]], frozen=True):
+class ExactStage(TemporalSearch, Stage[SpatialProblem | SearchTask, Batches], frozen=True):
     """Finds the best of all orders and allocations of a spatial mapping, and proves it.
 
     Yields all mappings that it evaluates; the last batch has the lower bound. ``objective``:
@@ -59,10 +60,9 @@ class ExactStage(TemporalSearch, Stage[SpatialProblem, Iterator[EvaluationBatch]
     layer together; both are the same on any machine. ``time_limit`` (seconds) limits the search of
     a layer, and of each spatial mapping, in addition: when it ends, what is left is not searched,
     and what was found depends on the machine. Compiling does not count. ``gap``: by how many
-    percent the optimum may be below the mapping found; the search ends when that is proven. Only
-    mappings that improve on the ``incumbents`` (energy in pJ, latency in cycles) are of interest;
-    with ``start``, LOMA's orders come first. ``workers`` is the number of threads; the result does
-    not depend on it.
+    percent the optimum may be below the mapping found; the search ends when that is proven.
+    ``workers`` is the number of threads; the result does not depend on it. What is known of other
+    spatial mappings comes with the :class:`~nestmap.search.temporal.exact.search.SearchTask`.
 
     See :mod:`nestmap.search.temporal.exact.search`.
 
@@ -81,13 +81,12 @@ class ExactStage(TemporalSearch, Stage[SpatialProblem, Iterator[EvaluationBatch]
     layer_labels: PositiveCount = LAYER_LABELS
     time_limit: float | None = Field(default=None, gt=0)
     gap: float = Field(default=0.0, ge=0, le=99)
-    incumbents: tuple[Costs, ...] = ()
-    start: bool = True
     workers: PositiveCount = 1
 
-    def __call__(self, spatial: SpatialProblem, /) -> Iterator[EvaluationBatch]:
-        task = SearchTask(spatial, self.incumbents, self.start, self.time_limit)
-        return exact(task, self.objective, self.options)
+    def __call__(self, item: SpatialProblem | SearchTask, /) -> Batches:
+        if isinstance(item, SpatialProblem):
+            item = SearchTask(item, seconds=self.time_limit)
+        return exact(item, self.objective, self.options)
 
     def evaluated(self) -> Evaluated:
         """The search itself, which evaluates what it finds."""
@@ -102,19 +101,17 @@ class ExactStage(TemporalSearch, Stage[SpatialProblem, Iterator[EvaluationBatch]
         del objective
         return copy_with(self, {"objective": None})
 
-    def walk(
-        self, run: Callable[[TemporalSearch], Evaluated], watch: Watch | None = None
-    ) -> ExactWalkStage:
+    def walk(self, ports: Ports) -> ExactWalkStage:
         """The search of ranked spatial mappings.
 
         With a limit of time LOMA's orders under the usual spatial mappings come first, whatever
         time they take: so a short limit, or a busy machine, loses proofs rather than good mappings.
         """
         if self.time_limit is None:
-            return ExactWalkStage(self, run, watch=watch)
-        loma = LomaStage(mapping_type=self.mapping_type, workers=self.workers)
-        every = UsualMappingsStage() >> each(run(loma)) >> FlattenStage[EvaluationBatch]()
-        return ExactWalkStage(self, run, every, watch)
+            return ExactWalkStage(self, ports)
+        loma = LomaStage(mapping_type=self.mapping_type, workers=self.workers).connected(ports)
+        every = UsualMappingsStage() >> each(loma) >> FlattenStage[EvaluationBatch]()
+        return ExactWalkStage(self, ports, every)
 
     @property
     def is_timed(self) -> bool:
@@ -131,7 +128,7 @@ class ExactStage(TemporalSearch, Stage[SpatialProblem, Iterator[EvaluationBatch]
 
 @final
 @dataclass(frozen=True, slots=True)
-class ExactWalkStage(Stage[Iterable[RankedCandidates], Iterator[EvaluationBatch]]):
+class ExactWalkStage(Stage[Iterable[RankedCandidates], Batches]):
     """Searches the spatial mappings of a layer in ascending order of their lower bounds.
 
     Each search starts with the best costs of those before, and those whose bound shows that they
@@ -139,17 +136,15 @@ class ExactWalkStage(Stage[Iterable[RankedCandidates], Iterator[EvaluationBatch]
     front, the searches for each objective come first: it has at least their optima. The statistics
     of the last batch, which has no rows, count the spatial mappings left out, and say how far a
     front may be off. There may be several rankings, those of padded forms of the layer. What
-    ``begin`` finds comes first: with a limit of time, results that do not depend on it. ``run``
-    makes the stage that runs a search: records and recalls it, shows its progress. ``watch`` is
-    told how far the walk is.
+    ``begin`` finds comes first: with a limit of time, results that do not depend on it. Searches
+    are connected to the ``ports``, whose observers are told how far the walk is.
     """
 
     search: ExactStage
-    run: Callable[[ExactStage], Evaluated]
-    begin: Stage[MappingProblem, Iterator[EvaluationBatch]] | None = None
-    watch: Watch | None = None
+    ports: Ports = UNCONNECTED
+    begin: Stage[MappingProblem, Batches] | None = None
 
-    def __call__(self, forms: Iterable[RankedCandidates], /) -> Iterator[EvaluationBatch]:
+    def __call__(self, forms: Iterable[RankedCandidates], /) -> Batches:
         walk, first = self._walk(self.search), None
         optima = {} if self.search.objective is not None else self._optima()
         for candidates in forms:
@@ -170,12 +165,17 @@ class ExactWalkStage(Stage[Iterable[RankedCandidates], Iterator[EvaluationBatch]
         return {x: self._walk(self.search.minimizing(x)) for x in Objective}
 
     def _walk(self, search: ExactStage) -> _LayerWalk:
-        return _LayerWalk(search, self.run, self.watch)
+        return _LayerWalk(search, _connected(search, self.ports), self.ports.watch)
 
     def inner_stages(self) -> tuple[Stage[Never, object], ...]:
         """What comes first, and the search of each candidate."""
         first = () if self.begin is None else (self.begin,)
-        return (*first, self.run(self.search))
+        return (*first, _connected(self.search, self.ports))
+
+
+def _connected(search: ExactStage, ports: Ports) -> Stage[SearchTask, Batches]:
+    """The search, observed, recorded and recalled with what is known of other searches."""
+    return ports.connect(search, search.options_json)
 
 
 @final
@@ -187,20 +187,20 @@ class _LayerWalk:
     """
 
     def __init__(
-        self, search: ExactStage, run: Callable[[ExactStage], Evaluated], watch: Watch | None
+        self, search: ExactStage, run: Stage[SearchTask, Batches], watch: Watch | None
     ) -> None:
         self.search, self._run, self._watch = search, run, watch
         self.effort = Effort(search.layer_labels, search.time_limit)
         self.known = search.options.nothing_known(search.objective)
         self.bound, self.left = inf, list[Costs]()
 
-    def noted(self, batches: Iterable[EvaluationBatch]) -> Iterator[EvaluationBatch]:
+    def noted(self, batches: Iterable[EvaluationBatch]) -> Batches:
         """The batches, of which the best costs are known afterwards."""
         for batch in batches:
             self.known = self.known.with_batch(batch)
             yield batch
 
-    def batches(self, candidates: RankedCandidates) -> Iterator[EvaluationBatch]:
+    def batches(self, candidates: RankedCandidates) -> Batches:
         """All that the search of some candidates evaluates."""
         every = candidates.every
         found = self._list(candidates) if every is None else self._table(candidates, every)
@@ -227,7 +227,7 @@ class _LayerWalk:
             gap = max(gap, min((gap_of(least, x) for x in self.known.costs), default=1.0))
         return SearchStatistics(bounds=bounds, front_gap=gap)
 
-    def _list(self, candidates: RankedCandidates) -> Iterator[EvaluationBatch]:
+    def _list(self, candidates: RankedCandidates) -> Batches:
         """The search of candidates one by one."""
         left_out, worse, first = list[int](), list[int](), self._compared(candidates)
         for rank in range(len(candidates)):
@@ -242,7 +242,7 @@ class _LayerWalk:
             elif first.is_worse(rank):
                 worse.append(rank)
             else:
-                yield from self._search(self.search, first.problem(rank), start=rank < STARTS)
+                yield from self._search(first.problem(rank), start=rank < STARTS)
         if left_out:
             counted = SearchStatistics(pruned=len(left_out))
             yield _proven(candidates, left_out, None, inf, counted)
@@ -251,9 +251,7 @@ class _LayerWalk:
             least = min(self.known.limit, first.least.energy)
             yield _proven(candidates, worse, Objective.ENERGY, least, counted)
 
-    def _table(
-        self, candidates: RankedCandidates, every: SpatialCandidates
-    ) -> Iterator[EvaluationBatch]:
+    def _table(self, candidates: RankedCandidates, every: SpatialCandidates) -> Batches:
         """The walk of a table: after the first few, kernels find those that may improve.
 
         What is proven of a spatial mapping is known at the end: its search may come in stages.
@@ -264,14 +262,13 @@ class _LayerWalk:
             improves = self.known.improved_by(*candidates.costs(rank, 1 - ROUNDING)).any()
             if improves and not (is_spent or first.is_worse(rank)):
                 searched += 1
-                found = self._search(self.search, first.problem(rank), start=True)
+                found = self._search(first.problem(rank), start=True)
                 yield from _without(found, _PROOF)
         walk = Walk(every, self.known, self.search.options, self.effort, self._watch)
         for spatial, labels in walk.improving():
-            search = copy_with(self.search, {"labels": labels})
-            yield from _without(self._search(search, spatial, start=False), _PROOF)
+            yield from _without(self._search(spatial, start=False, labels=labels), _PROOF)
         self.effort.labels = max(self.effort.labels, self.search.layer_labels // LAST_PART)
-        found = walk.finish(lambda spatial: self._search(self.search, spatial, start=True))
+        found = walk.finish(lambda spatial: self._search(spatial, start=True))
         yield from _without(found, _PROOF)
         self.left += walk.left
         counted = SearchStatistics(
@@ -292,17 +289,17 @@ class _LayerWalk:
         return _First(candidates, problems, least_energy_of(problems, self.search.options))
 
     def _search(
-        self, search: ExactStage, spatial: SpatialProblem, start: bool
-    ) -> Iterator[EvaluationBatch]:
-        """The search of one spatial mapping."""
-        changes: dict[str, object] = {"incumbents": self.known.costs, "start": start}
-        if search.time_limit is not None:
-            changes["time_limit"] = max(self.effort.clock.left, NO_TIME)
-        labels = LABELS_OF_A_SEARCH
-        for batch in self.noted(self._run(copy_with(search, changes))(spatial)):
-            labels += batch.statistics.labels
+        self, spatial: SpatialProblem, *, start: bool, labels: int | None = None
+    ) -> Batches:
+        """The search of one spatial mapping, with at most so many ``labels`` at a time."""
+        is_timed = self.search.time_limit is not None
+        seconds = max(self.effort.clock.left, NO_TIME) if is_timed else None
+        task = SearchTask(spatial, self.known.costs, start, labels, seconds)
+        spent = LABELS_OF_A_SEARCH
+        for batch in self.noted(self._run(task)):
+            spent += batch.statistics.labels
             yield batch
-        self.effort.spend(labels)
+        self.effort.spend(spent)
 
 
 @final
@@ -327,9 +324,7 @@ _BOUNDS: Final[Mapping[str, object]] = {"bounds": None}
 _PROOF: Final[Mapping[str, object]] = {"bounds": None, "unproven": 0, "cut": 0}
 
 
-def _without(
-    batches: Iterable[EvaluationBatch], unsaid: Mapping[str, object]
-) -> Iterator[EvaluationBatch]:
+def _without(batches: Iterable[EvaluationBatch], unsaid: Mapping[str, object]) -> Batches:
     """The batches, with other values of these statistics."""
     for batch in batches:
         yield batch.with_statistics(copy_with(batch.statistics, dict(unsaid)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Never, final
 
@@ -18,6 +18,7 @@ from nestmap.model import (
 )
 from nestmap.model.base import copy_with
 from nestmap.pipeline.stage_graph import Stage, each
+from nestmap.pipeline.stages.mapping.recall import UNCONNECTED, Ports
 from nestmap.pipeline.stages.mapping.temporal_search import Evaluated, Rank, TemporalSearch
 from nestmap.search import loma
 from nestmap.search.temporal.loma import loma_limits, loma_order_count
@@ -45,9 +46,11 @@ class LomaStage(TemporalSearch, Stage[SpatialProblem, Iterator[MappingBatch]], f
         """Every order with its evaluation."""
         return self >> each(CostModelStage(), self.workers)
 
-    def ranked(self, rank: Rank, run: Callable[[LomaStage], Evaluated]) -> Evaluated:
+    def ranked(self, rank: Rank, ports: Ports) -> Evaluated:
         """LOMA with all limits, unless spatial mappings are chosen as in the reference."""
-        return run(self) if rank is Rank.UTILIZATION else LomaLimitsStage(self, run)
+        if rank is Rank.UTILIZATION:
+            return self.connected(ports)
+        return LomaLimitsStage(self, ports)
 
     def order_count(self, spatial: SpatialProblem, rank: Rank) -> int:
         """The number of orders that are tried, feasible or not."""
@@ -71,16 +74,16 @@ class LomaLimitsStage(Stage[SpatialProblem, Iterator[EvaluationBatch]]):
 
     LOMA fills each memory as far as it goes. Finer factors fill it further, so that it may not
     double-buffer any longer: more factors alone can cost cycles. With those of lower limits they
-    never do. ``run`` makes the stage of one limit, which may record and recall its search.
+    never do. The search of each limit is connected to the ``ports``.
     """
 
     search: LomaStage
-    run: Callable[[LomaStage], Evaluated]
+    ports: Ports = UNCONNECTED
 
     def __call__(self, spatial: SpatialProblem, /) -> Iterator[EvaluationBatch]:
         for limit in loma_limits(spatial, self.search.lpf_limit):
-            yield from self.run(copy_with(self.search, {"lpf_limit": limit}))(spatial)
+            yield from copy_with(self.search, {"lpf_limit": limit}).connected(self.ports)(spatial)
 
     def inner_stages(self) -> tuple[Stage[Never, object], ...]:
         """The search with the highest limit."""
-        return (self.run(self.search),)
+        return (self.search.connected(self.ports),)

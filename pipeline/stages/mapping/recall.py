@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Never, Protocol, final, runtime_checkable
+from typing import Final, Generic, Never, Protocol, TypeAlias, TypeVar, final, runtime_checkable
 
+from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import (
     CostModelEvaluation,
     EvaluationBatch,
@@ -15,6 +17,8 @@ from nestmap.model import (
     TemporalMapping,
 )
 from nestmap.pipeline.stage_graph import Stage
+from nestmap.pipeline.stages.mapping.reduce import Costing
+from nestmap.search.temporal.exact.search import SearchTask
 from nestmap.search.temporal.exact.walk import WalkState, Watch
 
 Explore = Stage[MappingProblem, EvaluationBatch]
@@ -64,9 +68,16 @@ class LayerLedger(Ledger, Protocol):
         ...
 
 
+Item = TypeVar("Item", SpatialProblem, SearchTask)
+"""A spatial mapping to search, alone or with what is known of others."""
+
+Batches: TypeAlias = Iterator[EvaluationBatch]
+"""The evaluations of a search."""
+
+
 @final
 @dataclass(frozen=True, slots=True)
-class RecallStage(Stage[SpatialProblem, Iterator[EvaluationBatch]]):
+class RecallStage(Stage[Item, Batches], Generic[Item]):
     """Runs ``inner``, a search with these ``options``, unless the ledger holds its result.
 
     A reused search yields only its Pareto front in energy and latency, with the statistics of the
@@ -74,22 +85,30 @@ class RecallStage(Stage[SpatialProblem, Iterator[EvaluationBatch]]):
     front, give the same result for the front as for all evaluations.
     """
 
-    inner: Stage[SpatialProblem, Iterator[EvaluationBatch]]
+    inner: Stage[Item, Batches]
     ledger: Ledger | None
     options: str = "{}"
 
-    def __call__(self, spatial: SpatialProblem, /) -> Iterator[EvaluationBatch]:
-        return self.inner(spatial) if self.ledger is None else self._recalled(spatial, self.ledger)
+    def __call__(self, item: Item, /) -> Batches:
+        return self.inner(item) if self.ledger is None else self._recalled(item, self.ledger)
 
-    def _recalled(self, spatial: SpatialProblem, ledger: Ledger) -> Iterator[EvaluationBatch]:
-        known = ledger.recall(spatial, self.options)
+    def _recalled(self, item: Item, ledger: Ledger) -> Batches:
+        spatial, options = self._recorded(item)
+        known = ledger.recall(spatial, options)
         if known is not None:
             yield from known
             return
-        with ledger.searching(spatial, self.options) as entry:
-            for batch in self.inner(spatial):
+        with ledger.searching(spatial, options) as entry:
+            for batch in self.inner(item):
                 entry.record(batch)
                 yield batch
+
+    def _recorded(self, item: SpatialProblem | SearchTask) -> tuple[SpatialProblem, str]:
+        """What is searched, and all that determines the result, as JSON."""
+        if isinstance(item, SpatialProblem):
+            return item, self.options
+        known = {"incumbents": item.incumbents, "start": item.start, "labels": item.labels}
+        return item.spatial, json.dumps({**json.loads(self.options), "task": known})
 
 
 @final
@@ -134,17 +153,6 @@ class WalkObserver(Protocol):
         """Some more spatial mappings are searched; most of them without an evaluation."""
 
 
-def watch_for(observers: Iterable[Observer]) -> Watch | None:
-    """What tells observers how far a walk is; ``None`` if none wants to know."""
-    watching = [x for x in observers if isinstance(x, WalkObserver)]
-
-    def tell(state: WalkState) -> None:
-        for observer in watching:
-            observer.walked(state)
-
-    return tell if watching else None
-
-
 @final
 @dataclass(frozen=True, slots=True)
 class ObserveStage(Stage[Iterable[EvaluationBatch], Iterator[EvaluationBatch]]):
@@ -157,3 +165,36 @@ class ObserveStage(Stage[Iterable[EvaluationBatch], Iterator[EvaluationBatch]]):
             for observer in self.observers:
                 observer.observe(batch)
             yield batch
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The outside of a pipeline: observers of all evaluations, and the ledger of its run."""
+
+    observers: tuple[Observer, ...] = ()
+    ledger: LayerLedger | None = None
+
+    def connect(self, found: Stage[Item, Batches], options: str) -> Stage[Item, Batches]:
+        """A search with these options, observed, recorded and recalled."""
+        return RecallStage(found >> ObserveStage(self.observers), self.ledger, options)
+
+    @property
+    def watch(self) -> Watch | None:
+        """Tells observers how far a walk is; ``None`` if none wants to know."""
+        watching = [x for x in self.observers if isinstance(x, WalkObserver)]
+
+        def tell(state: WalkState) -> None:
+            for observer in watching:
+                observer.walked(state)
+
+        return tell if watching else None
+
+    @property
+    def cost(self) -> Costing:
+        """The function that evaluates a mapping: the ledger if there is one, else the model."""
+        return evaluate if self.ledger is None else self.ledger.cost
+
+
+UNCONNECTED: Final = Ports()
+"""Nothing is observed, recorded or recalled."""

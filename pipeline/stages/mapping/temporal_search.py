@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import ClassVar, Self, TypeAlias
 
-from nestmap.model import EvaluationBatch, Frozen, Objective, SpatialProblem
+from nestmap.model import Frozen, Objective, SpatialProblem
 from nestmap.pipeline.stage_graph import Stage
 from nestmap.pipeline.stages.mapping.candidates import RankedCandidates
-from nestmap.search.temporal.exact.walk import Watch
+from nestmap.pipeline.stages.mapping.recall import Batches, Ports
 
 
 class Rank(StrEnum):
@@ -28,7 +28,7 @@ class Rank(StrEnum):
     BOUND = "bound"
 
 
-Evaluated: TypeAlias = Stage[SpatialProblem, Iterator[EvaluationBatch]]
+Evaluated: TypeAlias = Stage[SpatialProblem, Batches]
 """Evaluates temporal mappings of a spatial mapping."""
 
 
@@ -58,25 +58,30 @@ class TemporalSearch(Frozen, ABC, frozen=True):
         """The search for Pareto fronts of energy and latency."""
         return self.minimizing(objective)
 
-    def ranked(self, rank: Rank, run: Callable[[Self], Evaluated]) -> Evaluated:
-        """The search of a spatial mapping that was chosen by that rank, run by ``run``."""
+    def connected(self, ports: Ports) -> Evaluated:
+        """The search, observed, recorded and recalled."""
+        return ports.connect(self.evaluated(), self.options_json)
+
+    def ranked(self, rank: Rank, ports: Ports) -> Evaluated:
+        """The connected search of a spatial mapping that was chosen by that rank."""
         del rank
-        return run(self)
+        return self.connected(ports)
 
     def order_count(self, spatial: SpatialProblem, rank: Rank) -> int | None:
         """The number of orders that :meth:`ranked` tries; ``None``: not known beforehand."""
         del spatial, rank
         return None
 
-    def walk(
-        self, run: Callable[[TemporalSearch], Evaluated], watch: Watch | None = None
-    ) -> Stage[Iterable[RankedCandidates], Iterator[EvaluationBatch]] | None:
-        """The search of all spatial mappings of a layer together, if it is exhaustive.
-
-        ``watch`` is told how far it is.
-        """
-        del run, watch
+    def walk(self, ports: Ports) -> Stage[Iterable[RankedCandidates], Batches] | None:
+        """The connected search of all spatial mappings of a layer, if it is exhaustive."""
+        del ports
         return None
+
+    @property
+    def options_json(self) -> str:
+        """The options as JSON, without those that only affect its run time."""
+        options = self.model_dump_json(exclude={"workers", "time_limit"})
+        return f'{{"stage": "{type(self).__name__}", "options": {options}}}'
 
     @property
     def is_timed(self) -> bool:

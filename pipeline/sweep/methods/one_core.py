@@ -29,6 +29,7 @@ from nestmap.model.multicore.core_constraints import CoreMapping
 from nestmap.pipeline.explore.api import explore_network
 from nestmap.pipeline.explore.keys import key_of
 from nestmap.pipeline.explore.plan import SearchPlan, exploration_pipeline
+from nestmap.pipeline.stages.mapping.recall import Ports
 from nestmap.pipeline.sweep.explore_designs import ExploreDesigns
 from nestmap.pipeline.sweep.methods.design_explorer import DesignExplorer, Outcome, check_wanted
 from nestmap.pipeline.sweep.space.checked_space import CheckedSpace
@@ -201,7 +202,7 @@ def _unrecorded(
     observer: _StopObserver, plan: SearchPlan, _: Design, problems: Sequence[NetworkProblem]
 ) -> Iterator[NetworkEvaluation]:
     ledger = SharedLayers() if len(problems) > 1 else None
-    pipeline = exploration_pipeline(plan, (observer,), ledger)
+    pipeline = exploration_pipeline(plan, Ports((observer,), ledger))
     return map(pipeline, problems)
 
 

@@ -39,6 +39,7 @@ from nestmap.model import (
     front_rows,
 )
 from nestmap.model.arrays import Floats, Ints
+from nestmap.model.base import copy_with
 from nestmap.model.units import PositiveCount
 from nestmap.search.parallel import map_in_order
 from nestmap.search.spatial.lower_bounds import lower_bounds
@@ -318,16 +319,17 @@ class ExactOptions(Frozen, frozen=True):
 @final
 @dataclass(frozen=True, slots=True)
 class SearchTask:
-    """One spatial mapping to search, and what is known of others.
+    """One spatial mapping to search, what is known of others, and what its search may take.
 
     Only mappings that improve on the ``incumbents`` are of interest. With ``start``, LOMA's orders
-    come first, and say why if nothing fits. After so many ``seconds`` no pass begins, but LOMA's
-    orders are evaluated in any case.
+    come first, and say why if nothing fits. ``labels`` replaces the limit of the options, if given.
+    After so many ``seconds`` no pass begins, but LOMA's orders are evaluated in any case.
     """
 
     spatial: SpatialProblem
     incumbents: tuple[Costs, ...] = ()
     start: bool = True
+    labels: int | None = None
     seconds: float | None = None
 
 
@@ -354,6 +356,8 @@ class _Run:
     def __init__(
         self, task: SearchTask, objective: Objective | None, options: ExactOptions
     ) -> None:
+        if task.labels is not None:
+            options = copy_with(options, {"labels": task.labels})
         self._task, self._objective, self._options = task, objective, options
         self._spatial = task.spatial
         self._ways = tuple(pinned_orders(task.spatial, None))

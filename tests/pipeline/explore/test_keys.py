@@ -47,7 +47,7 @@ from nestmap.model import (
 from nestmap.model.base import copy_with
 from nestmap.model.units import AreaUnit
 from nestmap.pipeline.explore import keys
-from nestmap.pipeline.explore.keys import evaluation_key, search_key, search_options
+from nestmap.pipeline.explore.keys import evaluation_key, search_key
 from nestmap.pipeline.stages import LomaStage, SalsaStage
 from tests.costmodel.machines import loops, ordered
 from tests.leaves import Changed, Field, changed, untouched
@@ -239,7 +239,7 @@ NAMES: Final[set[Field]] = {
 
 
 def options_of(stage: LomaStage | SalsaStage = LOMA) -> str:
-    return search_options(stage)
+    return stage.options_json
 
 
 def decides(change: Changed[Frozen]) -> bool:
@@ -279,9 +279,9 @@ def test_every_mapping_has_a_key_of_its_own() -> None:
 def test_options_of_a_search_change_its_key_but_for_the_workers(
     stage: LomaStage | SalsaStage,
 ) -> None:
-    before = search_key(SPATIAL, search_options(stage))
+    before = search_key(SPATIAL, stage.options_json)
     for change in changed(stage):
-        after = search_key(SPATIAL, search_options(change.value))
+        after = search_key(SPATIAL, change.value.options_json)
         assert (after != before) == (change.way[-1][1] != "workers"), change.way
 
 

@@ -72,6 +72,6 @@ def optimum(problem: MappingProblem, search: ExactStage, objective: Objective) -
 
 def front(problem: MappingProblem, search: ExactStage) -> frozenset[Point]:
     """The costs on the front of an exploration."""
-    walk = ExactWalkStage(search.for_fronts(Objective.EDP), lambda x: x)
+    walk = ExactWalkStage(search.for_fronts(Objective.EDP))
     found = pareto_front(walk([AllSpatialMappingsStage()(problem)]))
     return frozenset((float(x.energy[0]), float(x.latency2[0])) for x in found.rows)

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import replace
 from itertools import count
-from typing import Final
+from typing import Final, final
 
 import numpy as np
 import pytest
 
+from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import (
+    CostModelEvaluation,
     EvaluationBatch,
     MappingProblem,
     Objective,
     SearchStatistics,
     SpatialProblem,
+    TemporalMapping,
 )
 from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.options import SearchOptions
@@ -31,6 +36,7 @@ from nestmap.pipeline.stages import (
 )
 from nestmap.pipeline.stages.mapping.candidates import STARTS, RankedCandidates
 from nestmap.pipeline.stages.mapping.exact import LAYER_LABELS
+from nestmap.pipeline.stages.mapping.recall import Choose, Explore, Ports
 from nestmap.search import Shortlist, best_of, parallel, pareto_front
 from nestmap.search.spatial.all_mappings import all_spatial_mappings
 from nestmap.search.temporal.exact import effort
@@ -88,17 +94,12 @@ def test_candidates_come_in_the_order_of_their_bounds(objective: Objective | Non
 def test_when_a_limit_is_reached_the_rest_is_left_out_with_its_bounds(
     limit: dict[str, object],
 ) -> None:
-    walked: list[ExactStage] = []
-
-    def run(stage: ExactStage) -> Stage[SpatialProblem, Iterator[EvaluationBatch]]:
-        walked.append(stage)
-        return stage
-
+    notes = Notes()
     candidates = AllSpatialMappingsStage(objective=Objective.ENERGY)(LAYERS[1])
     search = copy_with(ExactStage(objective=Objective.ENERGY), limit)
-    best = best_of(ExactWalkStage(search, run)([candidates]), Objective.ENERGY)
+    best = best_of(ExactWalkStage(search, Ports(ledger=notes))([candidates]), Objective.ENERGY)
     found = best.statistics
-    assert len(walked) == 1
+    assert len(notes.searched) == 1
     assert found.unproven + found.pruned == len(candidates) - 1
     assert found.unproven > 0
     assert found.cut == (found.unproven if "time_limit" in limit else 0)
@@ -175,18 +176,13 @@ def test_compiling_does_not_count_as_searching(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_each_search_gets_the_best_costs_of_those_before() -> None:
-    seen: list[tuple[tuple[float, float], ...]] = []
-
-    def run(stage: ExactStage) -> Stage[SpatialProblem, Iterator[EvaluationBatch]]:
-        seen.append(stage.incumbents)
-        return stage
-
-    plan = SearchPlan.of(SearchOptions(objective="latency"))
-    candidates = AllSpatialMappingsStage(objective=plan.objective)(LAYERS[1])
+    notes = Notes()
+    candidates = AllSpatialMappingsStage(objective=Objective.LATENCY)(LAYERS[1])
     none = candidates.energy * 0
     every = RankedCandidates(none, none, candidates.make, candidates.starts)
-    stage = ExactWalkStage(copy_with(ExactStage(), {"objective": plan.objective}), run)
+    stage = ExactWalkStage(ExactStage(objective=Objective.LATENCY), Ports(ledger=notes))
     best = best_of(stage([every]), Objective.LATENCY)
+    seen = [json.loads(options)["task"]["incumbents"] for _, options in notes.searched]
     assert len(seen) == len(candidates)
     assert not seen[0]
     latencies = [costs[0][1] for costs in seen[1:]]
@@ -198,31 +194,69 @@ def test_each_search_gets_the_best_costs_of_those_before() -> None:
 def test_for_energy_only_spatial_mappings_that_may_be_best_are_searched(
     problem: MappingProblem,
 ) -> None:
-    searched: list[SpatialProblem] = []
-
-    @dataclass(frozen=True)
-    class Noted(Stage[SpatialProblem, Iterator[EvaluationBatch]]):
-        stage: ExactStage
-
-        def __call__(self, spatial: SpatialProblem, /) -> Iterator[EvaluationBatch]:
-            searched.append(spatial)
-            return self.stage(spatial)
-
+    notes = Notes()
     table = AllSpatialMappingsStage(objective=Objective.ENERGY)(problem)
     some = [table[rank] for rank in range(min(12, len(table)))]
     every = RankCandidatesStage(objective=Objective.ENERGY)(some)
-    found = list(ExactWalkStage(ExactStage(objective=Objective.ENERGY), Noted)([every]))
+    walk = ExactWalkStage(ExactStage(objective=Objective.ENERGY), Ports(ledger=notes))
+    found = list(walk([every]))
     alone = [best_alone(x) for x in some]
     least = min(float(x.energy[0]) for x in alone)
     best = best_of(found, Objective.ENERGY)
     assert best.energy[0] == least
     assert best.latency2[0] == min(x.latency2[0] for x in alone if x.energy[0] == least)
     as_low = [x for x, one in zip(some, alone, strict=True) if one.energy[0] <= least * (1 + 1e-9)]
-    assert len(searched) <= len(as_low) < len(some)
-    assert best.statistics.pruned == len(some) - len(searched)
+    assert len(notes.searched) <= len(as_low) < len(some)
+    assert best.statistics.pruned == len(some) - len(notes.searched)
     assert best.statistics.bounds is not None
     assert best.statistics.bounds.energy == pytest.approx(least, rel=1e-9)
     assert best.statistics.bounds.energy <= least
+
+
+@final
+class Notes:
+    """A ledger that knows nothing, and notes which searches it is asked for."""
+
+    def __init__(self) -> None:
+        self.searched: list[tuple[SpatialProblem, str]] = []
+
+    def recall(self, spatial: SpatialProblem, options: str) -> None:
+        self.searched.append((spatial, options))
+
+    @contextmanager
+    def searching(self, spatial: SpatialProblem, options: str) -> Generator[Notes]:
+        assert self.searched[-1] == (spatial, options)
+        yield self
+
+    def record(self, batch: EvaluationBatch) -> None:
+        assert batch is not None
+
+    def cost(self, spatial: SpatialProblem, mapping: TemporalMapping) -> CostModelEvaluation:
+        return evaluate(spatial, mapping)
+
+    def explored(
+        self, problem: MappingProblem, options: str, explore: Explore, choose: Choose
+    ) -> EvaluationBatch:
+        raise AssertionError(problem, options, explore, choose)
+
+
+def test_what_a_search_knows_of_others_is_recorded_with_its_options() -> None:
+    notes = Notes()
+    spatial = AllSpatialMappingsStage(objective=Objective.ENERGY)(LAYERS[0])[0]
+    search: Stage[SearchTask, Iterator[EvaluationBatch]] = Ports(ledger=notes).connect(
+        ExactStage(), ExactStage().options_json
+    )
+    tasks = (
+        SearchTask(spatial),
+        SearchTask(spatial, ((1e9, 1e9),)),
+        SearchTask(spatial, start=False),
+        SearchTask(spatial, labels=500),
+    )
+    for task in (*tasks, SearchTask(spatial, seconds=1e9)):
+        list(search(task))
+    *different, timed = [options for _, options in notes.searched]
+    assert len(set(different)) == len(tasks)
+    assert timed == different[0]
 
 
 def best_alone(spatial: SpatialProblem) -> EvaluationBatch:
@@ -232,7 +266,7 @@ def best_alone(spatial: SpatialProblem) -> EvaluationBatch:
 def test_the_walk_for_energy_counts_the_candidates_that_it_leaves_out_before() -> None:
     every = AllSpatialMappingsStage(objective=Objective.ENERGY)(LAYERS[0])
     far = replace(every, energy=every.energy + 1e12)
-    stage = ExactWalkStage(ExactStage(objective=Objective.ENERGY), lambda search: search)
+    stage = ExactWalkStage(ExactStage(objective=Objective.ENERGY))
     once = best_of(stage([every]), Objective.ENERGY).statistics.pruned
     assert len(every) > STARTS
     assert best_of(stage([every, far]), Objective.ENERGY).statistics.pruned == (once + len(far))
@@ -243,7 +277,7 @@ def test_where_nothing_fits_a_few_spatial_mappings_tell_why(objective: Objective
     problem = too_narrow()
     candidates = AllSpatialMappingsStage(objective=objective)(problem)
     assert len(all_spatial_mappings(problem, mixed=True)) > len(candidates) == STARTS
-    found = list(ExactWalkStage(ExactStage(objective=objective), lambda x: x)([candidates]))
+    found = list(ExactWalkStage(ExactStage(objective=objective))([candidates]))
     infeasible = [reason for batch in found for reason in batch.statistics.infeasible]
     assert not any(map(len, found))
     assert {x.reason for x in infeasible} == {
@@ -255,7 +289,7 @@ def test_the_walk_for_energy_finds_nothing_where_nothing_fits() -> None:
     every = all_spatial_mappings(too_narrow(), mixed=True)
     bounds = every.bounds
     candidates = RankedCandidates(bounds.energy, bounds.latency, every.spatial, STARTS, every)
-    stage = ExactWalkStage(ExactStage(objective=Objective.ENERGY), lambda search: search)
+    stage = ExactWalkStage(ExactStage(objective=Objective.ENERGY))
     found = best_of(stage([candidates]), Objective.ENERGY)
     assert (len(found), found.statistics.pruned) == (0, len(candidates) - STARTS)
     assert found.statistics.bounds == candidates.bounds_of(range(len(candidates)))
@@ -296,7 +330,7 @@ def test_points_of_a_front_are_off_by_its_gap_at_most(kind: Kind, labels: int) -
 
 def front_of(problem: MappingProblem, search: ExactStage) -> Shortlist:
     candidates = AllSpatialMappingsStage()(problem)
-    stage = ExactWalkStage(search.for_fronts(Objective.ENERGY), lambda x: x)
+    stage = ExactWalkStage(search.for_fronts(Objective.ENERGY))
     return pareto_front(stage([candidates]))
 
 
@@ -334,5 +368,5 @@ def test_the_workers_change_nothing_but_the_time(
 def walked(search: ExactStage) -> list[tuple[list[float], list[float], SearchStatistics]]:
     """The costs of all evaluations of a layer, with their statistics."""
     candidates = AllSpatialMappingsStage(objective=search.objective)(LAYERS[0])
-    batches = ExactWalkStage(search, lambda stage: stage)([candidates])
+    batches = ExactWalkStage(search)([candidates])
     return [(x.energy.tolist(), x.latency2.tolist(), x.statistics) for x in batches]

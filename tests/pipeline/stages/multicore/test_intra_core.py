@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from math import ceil
 from typing import final
@@ -14,7 +13,6 @@ import pytest
 from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import (
     ArraySide,
-    CostModelEvaluation,
     Dataflow,
     EvaluationBatch,
     InfeasibleError,
@@ -26,8 +24,6 @@ from nestmap.model import (
     MappingProblem,
     Objective,
     SpatialMapping,
-    SpatialProblem,
-    TemporalMapping,
     Tensor,
     Unrolling,
     VectorNode,
@@ -489,52 +485,6 @@ def test_each_iteration_of_a_vector_operator_takes_its_operations() -> None:
     assert often.ideal_temporal_cycles == 5 * once.ideal_temporal_cycles
     assert often.mac_energy == pytest.approx(5 * 4 * 8 * 0.5)
     assert often.memory_energy == once.memory_energy
-
-
-@final
-class Searches:
-    """An observer, and a ledger of single searches in memory."""
-
-    def __init__(self) -> None:
-        self.seen = 0
-        self.known: dict[SpatialProblem, list[EvaluationBatch]] = {}
-
-    def observe(self, batch: EvaluationBatch) -> None:
-        self.seen += len(batch)
-
-    def recall(self, spatial: SpatialProblem, options: str) -> list[EvaluationBatch] | None:
-        assert options
-        return self.known.get(spatial)
-
-    @contextmanager
-    def searching(self, spatial: SpatialProblem, options: str) -> Generator[Entry]:
-        assert options
-        batches = self.known[spatial] = list[EvaluationBatch]()
-        yield Entry(batches)
-
-    def cost(self, spatial: SpatialProblem, mapping: TemporalMapping) -> CostModelEvaluation:
-        return evaluate(spatial, mapping)
-
-
-@final
-class Entry:
-    """A search that is taken down."""
-
-    def __init__(self, batches: list[EvaluationBatch]) -> None:
-        self._batches = batches
-
-    def record(self, batch: EvaluationBatch) -> None:
-        self._batches.append(batch)
-
-
-def test_evaluations_are_seen_and_searches_recalled() -> None:
-    net, searches = split(convolutions(), star(large(0)), ROWS), Searches()
-    first = core_cost_stage(LOMA_PLAN, observers=(searches,), ledger=searches)(net)
-    seen, known = searches.seen, len(searches.known)
-    assert seen > known > 0
-    again = core_cost_stage(LOMA_PLAN, observers=(searches,), ledger=searches)(net)
-    assert (searches.seen, len(searches.known)) == (seen, known)
-    assert again.recorded == first.recorded
 
 
 def obeying(dataflow: Dataflow, *cores: ComputeCore) -> CoreCosts:
