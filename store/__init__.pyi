@@ -10,11 +10,11 @@ from .record.run import Run as Run
 from .record.search import Search as Search
 from .record.sweep import RecordedSweep as RecordedSweep
 from .rows.memory_costs import CostQuestion as CostQuestion
+from .rows.run_kinds import RunKind as RunKind
+from .rows.run_kinds import RunStatus as RunStatus
 from .rows.run_records import LayerInfo as LayerInfo
 from .rows.run_records import RunInfo as RunInfo
-from .rows.run_records import RunKind as RunKind
 from .rows.run_records import RunRecord as RunRecord
-from .rows.run_records import RunStatus as RunStatus
 from .rows.run_records import SearchInfo as SearchInfo
 from .rows.run_records import StreamInfo as StreamInfo
 from .rows.sweeps import DesignRow as DesignRow

@@ -32,7 +32,7 @@ from nestmap.store.read.named_queries import (
 )
 from nestmap.store.read.relation import Relation
 from nestmap.store.read.run_lookup import find_run
-from nestmap.store.rows.run_records import RunStatus
+from nestmap.store.rows.run_kinds import RunStatus
 from nestmap.store.schema.migrate import check_schema, check_tables, migrate
 
 if TYPE_CHECKING:  # loaded when a method uses them: an SQL query needs none of them

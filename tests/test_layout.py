@@ -116,7 +116,7 @@ def test_the_stage_graph_knows_no_stage() -> None:
             if isinstance(node, ast.ImportFrom)
         ]
         own = {name for name in names if name.startswith(PIPELINE)}
-        assert own <= {f"{PIPELINE}stage_graph", f"{PIPELINE}util.json"}
+        assert own <= {f"{PIPELINE}stage_graph", f"{PIPELINE}util.atomic_files"}
 
 
 def bound_names(tree: ast.Module) -> Iterator[tuple[str, str]]:

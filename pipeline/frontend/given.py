@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     import onnx
@@ -30,3 +30,11 @@ GivenCores: TypeAlias = "MultiCoreAccelerator | FieldValues | Path | str"
 
 GivenCoreMapping: TypeAlias = "CoreMapping | Sequence[FieldValues] | Path | str"
 """Core allocations, the entries of a YAML file, a file, a bundled name."""
+
+V = TypeVar("V")
+"""The values of a YAML file."""
+
+
+def source_of(given: V | Path | str, resolve: Callable[[str], Path]) -> V | Path:
+    """The file of a path or name, or the values themselves."""
+    return resolve(str(given)) if isinstance(given, str | Path) else given

@@ -14,8 +14,9 @@ from nestmap.model import StoreError
 from nestmap.store.connection.connect import transaction
 from nestmap.store.connection.database import Database
 from nestmap.store.connection.interrupts import defer_interrupts
+from nestmap.store.rows.run_kinds import RunStatus
 from nestmap.store.rows.run_processes import forget_run
-from nestmap.store.rows.run_records import RunInfo, RunStatus, StreamInfo
+from nestmap.store.rows.run_records import RunInfo, StreamInfo
 from nestmap.store.rows.runs import end_run, start_run
 
 Write = Callable[[duckdb.DuckDBPyConnection], None]

@@ -20,7 +20,8 @@ from nestmap.store.rows.generations import (
     write_bound,
     write_generation,
 )
-from nestmap.store.rows.run_records import RunStatus, StreamInfo
+from nestmap.store.rows.run_kinds import RunStatus
+from nestmap.store.rows.run_records import StreamInfo
 from nestmap.store.rows.schedules import write_problem, write_schedule
 
 

@@ -46,13 +46,8 @@ from nestmap.store.rows.content import (
     write_layers,
     write_spatial_mappings,
 )
-from nestmap.store.rows.run_records import (
-    LayerInfo,
-    RecordedNumbers,
-    RunInfo,
-    RunStatus,
-    SearchInfo,
-)
+from nestmap.store.rows.run_kinds import RunStatus
+from nestmap.store.rows.run_records import LayerInfo, RecordedNumbers, RunInfo, SearchInfo
 from nestmap.store.rows.runs import delete_unlinked_searches, recorded_numbers
 
 # --- when evaluations that wait to be written are committed ---

@@ -13,7 +13,8 @@ import duckdb
 
 from nestmap.model import StoreError
 from nestmap.store.rows.content import Row
-from nestmap.store.rows.run_records import RunRecord, RunStatus
+from nestmap.store.rows.run_kinds import RunStatus
+from nestmap.store.rows.run_records import RunRecord
 
 _RUNNING_HERE: Final = "SELECT id, pid, process FROM runs WHERE status = 'running' AND host = ?"
 _KILLED: Final = """

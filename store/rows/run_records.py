@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
-from enum import StrEnum
 from typing import Annotated, NamedTuple
 from uuid import UUID
 
@@ -23,24 +22,7 @@ from nestmap.model import (
 from nestmap.model.evaluation.recording import UNLABELED
 from nestmap.model.multicore.accelerator import MultiCoreAccelerator
 from nestmap.model.multicore.core_constraints import CoreMapping
-
-
-class RunStatus(StrEnum):
-    """The status of a run."""
-
-    RUNNING = "running"
-    DONE = "done"
-    FAILED = "failed"
-    INTERRUPTED = "interrupted"
-
-
-class RunKind(StrEnum):
-    """The kind of a run."""
-
-    EXPLORE = "explore"
-    """A network, layer by layer, on one core."""
-    STREAM = "stream"
-    """A network of computation nodes on several cores."""
+from nestmap.store.rows.run_kinds import RunKind, RunStatus
 
 
 def _is_json(text: str) -> str:

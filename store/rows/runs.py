@@ -34,15 +34,9 @@ from nestmap.store.rows.content import (
     write_accelerators,
     write_workload,
 )
+from nestmap.store.rows.run_kinds import RunKind, RunStatus
 from nestmap.store.rows.run_processes import begin_process
-from nestmap.store.rows.run_records import (
-    RecordedNumbers,
-    RunInfo,
-    RunKind,
-    RunRecord,
-    RunStatus,
-    StreamInfo,
-)
+from nestmap.store.rows.run_records import RecordedNumbers, RunInfo, RunRecord, StreamInfo
 from nestmap.store.schema.tables import RUN_TABLES
 
 # --- rows of multi-core accelerators: cores, top memories, channels and paths ---

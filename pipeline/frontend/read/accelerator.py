@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from nestmap.model import Accelerator
 from nestmap.pipeline.frontend.bundled import resolve_accelerator
 from nestmap.pipeline.frontend.cacti_cache import cached_cacti
+from nestmap.pipeline.frontend.given import source_of
 from nestmap.pipeline.frontend.yaml.hardware.accelerator import parse_accelerator
 
 if TYPE_CHECKING:
     from nestmap.pipeline.frontend.given import GivenAccelerator
     from nestmap.store import Store
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
@@ -29,17 +29,6 @@ from nestmap.pipeline.frontend.yaml.mapping import parse_core_mapping
 if TYPE_CHECKING:
     from nestmap.pipeline.frontend.given import GivenCoreMapping, GivenCores
     from nestmap.store import Store
-
-
-# --- where the values of a YAML file come from ---
-
-V = TypeVar("V")
-"""The values of a YAML file."""
-
-
-def source_of(given: V | Path | str, resolve: Callable[[str], Path]) -> V | Path:
-    """The file of a path or name, or the values themselves."""
-    return resolve(str(given)) if isinstance(given, str | Path) else given
 
 
 # --- makes the energies of an accelerator include static energy ---

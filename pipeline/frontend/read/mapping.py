@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from nestmap.model import MappingConstraints
 from nestmap.pipeline.frontend.bundled import default_mapping_for, resolve_mapping
-from nestmap.pipeline.frontend.read.accelerator import source_of
+from nestmap.pipeline.frontend.given import source_of
 from nestmap.pipeline.frontend.yaml.mapping import parse_mapping
 
 if TYPE_CHECKING:

@@ -80,7 +80,7 @@ def test_a_query_imports_no_model(store: Path) -> None:
     modules = imported(["query", "SELECT count(*) FROM best", "--store", str(store)], store.parent)
     assert heavy(modules) == {"duckdb", "numpy", "pyarrow", "pydantic", "rich"}
     model = {name for name in modules if name.startswith("nestmap.model.")}
-    light = ("base", "errors", "display", "run_label")
+    light = ("base", "errors", "display", "units", "evaluation", "evaluation.recording")
     assert model == {f"nestmap.model.{name}" for name in light}
 
 
