@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Never
 
 from nestmap.model import Frozen
@@ -31,6 +32,11 @@ class StageDescription(Frozen, frozen=True):
 def describe(pipeline: Stage[Never, object]) -> tuple[StageDescription, ...]:
     """The stages of a pipeline in sequence."""
     return tuple(_description(stage) for stage in pipeline.stage_sequence())
+
+
+def stages_json(pipeline: Stage[Never, object]) -> str:
+    """The stages of a pipeline as JSON, as stores record them."""
+    return json.dumps([stage.as_json() for stage in describe(pipeline)])
 
 
 def _description(stage: Stage[Never, object]) -> StageDescription:

@@ -25,13 +25,10 @@ from nestmap.model import (
     TemporalMapping,
 )
 from nestmap.model.base import copy_with
-from nestmap.pipeline.describe import describe
 from nestmap.pipeline.explore.keys import evaluation_key, exploration_method, layer_key, search_key
 from nestmap.pipeline.explore.plan import (
     SearchPlan,
     exploration_options,
-    exploration_pipeline,
-    front_pipeline,
 )
 from nestmap.pipeline.explore.run import ExplorationRun, Job, Progress, RunHandle
 from nestmap.pipeline.explore.size import KnownTries
@@ -149,7 +146,7 @@ def resume_run(
 
 
 def _handle(run: Run, progress: Progress | None) -> ExplorationRun:
-    return RunHandle(run.id, run.finish, RunLedger(run, progress))
+    return RunHandle(run.id, run.record_pipeline, run.finish, RunLedger(run, progress))
 
 
 def read_plan(kind: type[Plan], run: UUID, options: str) -> Plan:
@@ -170,14 +167,12 @@ def read_plan(kind: type[Plan], run: UUID, options: str) -> Plan:
 def run_info(job: Job, recording: Recording) -> RunInfo:
     """The information that is recorded when a run starts."""
     plan = job.plan
-    pipeline = front_pipeline(plan) if job.pareto else exploration_pipeline(plan)
     return RunInfo(
         command=command_line(),
         version=version("nestmap"),
         versions=json.dumps(versions()),
         objective=plan.objective,
         network=job.network,
-        pipeline=json.dumps([stage.as_json() for stage in describe(pipeline)]),
         options=plan.model_dump_json(),
         pareto=job.pareto,
         seed=plan.search.known_seed,

@@ -47,7 +47,7 @@ from nestmap.model import (
 )
 from nestmap.model.base import copy_with
 from nestmap.model.evaluation.recording import UNLABELED
-from nestmap.pipeline.describe import describe
+from nestmap.pipeline.describe import stages_json
 from nestmap.pipeline.util.provenance import command_line, versions
 from nestmap.store import RunInfo, Store
 from nestmap.store.connection.interrupts import entered
@@ -154,7 +154,7 @@ def record_evaluation(
         versions=json.dumps(versions()),
         objective=Objective.LATENCY,
         network=_of_layers(network, {result.cme.layer for result in evaluation.layers}),
-        pipeline=json.dumps([stage.as_json() for stage in describe(replay_pipeline())]),
+        pipeline=stages_json(replay_pipeline()),
         recording=Recording(record=RecordMode.NONE),
         label=label,
     )

@@ -9,11 +9,15 @@ from uuid import UUID, uuid4
 
 from nestmap.model import EvaluationBatch, NetworkEvaluation, NetworkProblem, RunLabel
 from nestmap.model.evaluation.recording import UNLABELED
+from nestmap.pipeline.describe import stages_json
 from nestmap.pipeline.explore.plan import SearchPlan
+from nestmap.pipeline.stage_graph import Stage
 from nestmap.pipeline.stages.mapping.recall import LayerLedger
 
 Result = TypeVar("Result")
 Records = TypeVar("Records")
+Item = TypeVar("Item")
+Found = TypeVar("Found")
 
 
 class Progress(Protocol):
@@ -34,17 +38,25 @@ class Progress(Protocol):
 class RunHandle(Generic[Result, Records]):
     """An open run: ``finish`` records its result, ``ledger`` its intermediate results.
 
-    The ledger also returns the results of earlier runs. Without one, the run is not recorded.
+    ``record_pipeline`` records the pipeline that runs, described as JSON. The ledger also returns
+    the results of earlier runs. Without one, the run is not recorded.
     """
 
     id: UUID
+    record_pipeline: Callable[[str], None]
     finish: Callable[[Result], None]
     ledger: Records | None
 
     @classmethod
     def unrecorded(cls) -> Self:
         """A run that is not recorded."""
-        return cls(uuid4(), _discard, None)
+        return cls(uuid4(), _discard, _discard, None)
+
+    def running(self, pipeline: Stage[Item, Found]) -> Stage[Item, Found]:
+        """The pipeline, recorded as the one that this run runs."""
+        if self.ledger is not None:
+            self.record_pipeline(stages_json(pipeline))
+        return pipeline
 
 
 def _discard(result: object) -> None:

@@ -264,7 +264,7 @@ def carry_out_stream(
     """
     if progress is not None:
         progress.split(split)
-    pipeline = stream_pipeline(job, StreamPorts(run.ledger, progress))
+    pipeline = run.running(stream_pipeline(job, StreamPorts(run.ledger, progress)))
     found = pipeline(job.problem)
     run.finish(found.schedule)
     name = job.problem.workload.name

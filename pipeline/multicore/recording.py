@@ -13,10 +13,8 @@ from uuid import UUID
 
 from nestmap.model.multicore.cn_costs import RecordedCost
 from nestmap.model.multicore.problem import StreamProblem
-from nestmap.pipeline.describe import describe
 from nestmap.pipeline.explore.recording import read_plan
 from nestmap.pipeline.explore.run import RunHandle
-from nestmap.pipeline.multicore.pipeline import stream_pipeline
 from nestmap.pipeline.multicore.plan import StreamPlan
 from nestmap.pipeline.multicore.run import ScheduleRun, StreamJob
 from nestmap.pipeline.util.provenance import command_line, versions
@@ -35,7 +33,7 @@ def record_run(job: StreamJob, store: Store | Path | str) -> Generator[ScheduleR
     """
     info = stream_info(job)
     with Store.borrow(store) as target, entered(lambda: target.start_stream(info)) as run:
-        yield RunHandle(run.id, run.finish, run)
+        yield RunHandle(run.id, run.record_pipeline, run.finish, run)
 
 
 @contextmanager
@@ -46,7 +44,7 @@ def resume_run(run: UUID, store: Store) -> Generator[ScheduleRun]:
         StoreError: where there is no such run, it is done, or cannot be resumed.
     """
     with entered(lambda: store.resume_stream(run)) as resumed:
-        yield RunHandle(run, resumed.finish, resumed)
+        yield RunHandle(run, resumed.record_pipeline, resumed.finish, resumed)
 
 
 def stream_info(job: StreamJob) -> StreamInfo:
@@ -60,7 +58,6 @@ def stream_info(job: StreamJob) -> StreamInfo:
         workload=problem.workload,
         accelerator=problem.accelerator,
         mapping=problem.mapping,
-        pipeline=json.dumps([stage.as_json() for stage in describe(stream_pipeline(job))]),
         options=plan.model_dump_json(),
         seed=plan.genetic.seed,
         label=job.label,

@@ -53,6 +53,15 @@ class RunLifecycle:
         with self.writing() as connection:
             start_run(connection, self.id, info, resumed)
 
+    def record_pipeline(self, stages: str) -> None:
+        """Writes the stages that run, as JSON.
+
+        Raises:
+            StoreError: if they cannot be written.
+        """
+        with self.writing() as connection:
+            connection.execute("UPDATE runs SET pipeline = ? WHERE id = ?", [stages, self.id])
+
     @contextmanager
     def reading(self) -> Generator[duckdb.DuckDBPyConnection]:
         """A connection to read from."""

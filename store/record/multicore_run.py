@@ -55,6 +55,14 @@ class StreamRun:
         """Whether the run has ended, and how."""
         return self._lifecycle.status
 
+    def record_pipeline(self, stages: str) -> None:
+        """Records the stages that run, as JSON.
+
+        Raises:
+            StoreError: if they cannot be written.
+        """
+        self._lifecycle.record_pipeline(stages)
+
     def find_costs(self, keys: Sequence[str]) -> Mapping[str, RecordedCost]:
         """What nodes cost on cores, of those keys that any run has found before.
 

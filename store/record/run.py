@@ -371,6 +371,14 @@ class Run:
         """Whether the run has ended, and how."""
         return self._lifecycle.status
 
+    def record_pipeline(self, stages: str) -> None:
+        """Records the stages that run, as JSON.
+
+        Raises:
+            StoreError: if they cannot be written.
+        """
+        self._lifecycle.record_pipeline(stages)
+
     def find_search(self, info: SearchInfo) -> tuple[EvaluationBatch, ...] | None:
         """What a search has found that the store knows already; ``None``: it has to be done.
 
