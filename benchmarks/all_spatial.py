@@ -15,7 +15,7 @@ from time import process_time
 
 from benchmarks.exact import MOBILENET, ROUNDING, distinct_layers
 from nestmap.model import Accelerator, Counting, Layer, LayerConstraints, MappingProblem, Objective
-from nestmap.model.evaluation.cost_bounds import gap_to
+from nestmap.model.evaluation.objective import gap_to
 from nestmap.pipeline.explore.plan import SearchPlan, best_stage
 from nestmap.pipeline.frontend.bundled import accelerator_names
 from nestmap.pipeline.frontend.read.accelerator import read_accelerator

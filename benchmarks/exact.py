@@ -27,7 +27,7 @@ from nestmap.model import (
     SpatialProblem,
 )
 from nestmap.model.base import copy_with
-from nestmap.model.evaluation.cost_bounds import gap_to
+from nestmap.model.evaluation.objective import gap_to
 from nestmap.pipeline.frontend.bundled import accelerator_names
 from nestmap.pipeline.frontend.read.accelerator import read_accelerator
 from nestmap.pipeline.frontend.read.mapping import read_mapping

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from typing import Final, TypeAlias
 
 from pydantic import field_validator
@@ -15,15 +14,7 @@ from nestmap.model.design_space.expression_syntax import ExpressionError, Kind
 from nestmap.model.design_space.parameters import check_name
 from nestmap.model.design_space.part_values import SpaceError
 from nestmap.model.errors import suggestion
-
-
-class DesignObjective(StrEnum):
-    """What a sweep minimizes: a quantity of designs."""
-
-    ENERGY = "energy"
-    LATENCY = "latency"
-    EDP = "edp"
-    AREA = "area"
+from nestmap.model.evaluation.objective import DESIGN_OBJECTIVES, DesignObjective
 
 
 class ObjectiveFormula(Frozen, frozen=True):
@@ -51,8 +42,8 @@ class ObjectiveFormula(Frozen, frozen=True):
 SweepObjective: TypeAlias = DesignObjective | ObjectiveFormula
 """A quantity, or an expression of quantities; ``str`` is its name."""
 
-_QUANTITIES: Final = {x.value: Kind.NUMBER for x in DesignObjective}
-_EXPRESSIONS: Final = {x: Expression(text=x.value) for x in DesignObjective}
+_QUANTITIES: Final = {x.value: Kind.NUMBER for x in DESIGN_OBJECTIVES}
+_EXPRESSIONS: Final = {x: Expression(text=x.value) for x in DESIGN_OBJECTIVES}
 
 
 def expression_of(objective: SweepObjective) -> Expression:
@@ -76,7 +67,7 @@ def check_objectives(objectives: Sequence[SweepObjective], parameters: Mapping[s
         SpaceError: where one is another thing, or names what is unknown.
     """
     if not objectives:
-        expected = f"some of {', '.join(DesignObjective)}, or expressions of them"
+        expected = f"some of {', '.join(DESIGN_OBJECTIVES)}, or expressions of them"
         raise SpaceError("objectives", "no objective", expected)
     names = list(map(str, objectives))
     for n, objective in enumerate(objectives):

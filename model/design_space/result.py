@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from nestmap.model.base import Frozen, copy_with
 from nestmap.model.design_space.expression_syntax import Value
 from nestmap.model.design_space.objective import (
-    DesignObjective,
     ObjectiveFormula,
     SweepObjective,
     expression_of,
@@ -15,7 +14,7 @@ from nestmap.model.design_space.objective import (
 )
 from nestmap.model.design_space.part_values import SpaceError, number_of
 from nestmap.model.design_space.space import Aggregate, Design
-from nestmap.model.evaluation.cme import Objective
+from nestmap.model.evaluation.objective import DESIGN_OBJECTIVES, DesignQuantity, Objective
 from nestmap.model.units import Area, Count, CyclesShare, PicoJoules
 
 
@@ -108,16 +107,16 @@ class DesignResult(Frozen, frozen=True):
         if not self.is_feasible:
             return None
         match objective:
-            case DesignObjective.ENERGY:
-                return self.energy
-            case DesignObjective.LATENCY:
-                return self.latency
-            case DesignObjective.EDP:
-                return self.edp
-            case DesignObjective.AREA:
-                return self.area
             case ObjectiveFormula(of=expression):
                 return number_of(str(objective), expression, self._known)
+            case DesignQuantity():
+                return self.area
+            case Objective.ENERGY:
+                return self.energy
+            case Objective.LATENCY:
+                return self.latency
+            case Objective.EDP:
+                return self.edp
 
     def with_objectives(self, objectives: Sequence[SweepObjective]) -> DesignResult:
         """The design; infeasible, with the reason, if an objective has no finite value.
@@ -136,7 +135,7 @@ class DesignResult(Frozen, frozen=True):
     @property
     def _known(self) -> dict[str, Value]:
         """The values of names in expressions."""
-        quantities = {x.value: self.figure(x) for x in DesignObjective}
+        quantities = {x.value: self.figure(x) for x in DESIGN_OBJECTIVES}
         found = {name: value for name, value in quantities.items() if value is not None}
         return {**dict(self.parameters), **found}
 

@@ -18,7 +18,6 @@ from nestmap.model.design_space.expression import Expression
 from nestmap.model.design_space.expression_kinds import kind_of_expression
 from nestmap.model.design_space.expression_syntax import ExpressionError, Kind, Value, kind_of_value
 from nestmap.model.design_space.objective import (
-    DesignObjective,
     SweepObjective,
     check_objectives,
     expression_of,
@@ -26,6 +25,7 @@ from nestmap.model.design_space.objective import (
 from nestmap.model.design_space.parameters import DERIVED, Parameter
 from nestmap.model.design_space.part_values import SpaceError, value_of
 from nestmap.model.errors import suggestion
+from nestmap.model.evaluation.objective import Objective
 from nestmap.model.evaluation.recording import LAST_RUN
 from nestmap.model.units import AreaUnit, PositiveCount
 from nestmap.model.workload.graph import Workload
@@ -183,7 +183,7 @@ class DesignSpace(Frozen, frozen=True):
     presence: tuple[Presence, ...] = ()
     constraints: tuple[Expression, ...] = ()
     networks: tuple[WeightedNetwork, ...]
-    objectives: tuple[SweepObjective, ...] = (DesignObjective.ENERGY, DesignObjective.LATENCY)
+    objectives: tuple[SweepObjective, ...] = (Objective.ENERGY, Objective.LATENCY)
     aggregate: Aggregate = Aggregate.SUM
 
     @model_validator(mode="after")

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from nestmap.model.arrays import Codes, Floats
 from nestmap.model.dims import Loop
-from nestmap.model.evaluation.cme import Objective
+from nestmap.model.evaluation.objective import Objective
 from nestmap.model.evaluation.result import SearchStatistics
 from nestmap.model.mapping.problem import SpatialProblem
 from nestmap.model.mapping.temporal import Cuts, TemporalMapping

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -18,7 +17,7 @@ from nestmap.model.mapping.temporal import TemporalMapping
 from nestmap.model.units import Area, AreaUnit, Count, Cycles, CyclesShare, NanoSeconds, PicoJoules
 
 if TYPE_CHECKING:
-    from nestmap.model.arrays import Floats
+    pass
 
 Utilization = float
 """A utilization as a fraction; 1 is full use."""
@@ -228,39 +227,3 @@ class CostModelEvaluation(Frozen, frozen=True):
             if (entry.operand, entry.level) == (operand, level):
                 return entry
         raise KeyError((operand, level))
-
-
-Cost = TypeVar("Cost", float, "Floats")
-"""A cost, or one for each row of an array."""
-
-
-class Objective(StrEnum):
-    """What a search minimizes."""
-
-    ENERGY = "energy"
-    LATENCY = "latency"
-    EDP = "edp"
-
-    @property
-    def unit(self) -> str:
-        """The unit of its values."""
-        return {"energy": "pJ", "latency": "cycles", "edp": "pJ x cycles"}[self.value]
-
-    @property
-    def long_name(self) -> str:
-        """What it is called in a sentence."""
-        return "energy-delay product" if self is Objective.EDP else self.value
-
-    def value_of(self, energy: Cost, latency: Cost) -> Cost:
-        """The objective of an energy (pJ) and a latency (cycles), or of each in two arrays."""
-        match self:
-            case Objective.ENERGY:
-                return energy
-            case Objective.LATENCY:
-                return latency
-            case Objective.EDP:
-                return energy * latency
-
-    def of(self, cme: CostModelEvaluation) -> float:
-        """The value of the objective for one mapping."""
-        return self.value_of(cme.energy, float(cme.latency))

@@ -7,8 +7,8 @@ from pydantic import Field
 
 from nestmap.model.arrays import Floats, Rows
 from nestmap.model.base import Frozen
-from nestmap.model.evaluation.cme import CostModelEvaluation, Objective
-from nestmap.model.evaluation.cost_bounds import objective_bound
+from nestmap.model.evaluation.cme import CostModelEvaluation
+from nestmap.model.evaluation.objective import Objective, objective_bound
 from nestmap.model.evaluation.result import (
     InfeasibleLayer,
     LayerResult,

@@ -8,10 +8,11 @@ from pydantic import Field, model_validator
 
 from nestmap.model.base import Frozen
 from nestmap.model.display import costs_text
-from nestmap.model.evaluation.cme import CostModelEvaluation, Objective, Utilization
-from nestmap.model.evaluation.cost_bounds import (
+from nestmap.model.evaluation.cme import CostModelEvaluation, Utilization
+from nestmap.model.evaluation.objective import (
     CostBounds,
     LimitedCost,
+    Objective,
     ObjectiveBound,
     gap_to,
     union_bounds,
@@ -227,7 +228,7 @@ class NetworkEvaluation(Frozen, frozen=True):
         bound = self.bound
         if bound is None:
             return None
-        return gap_to(bound.value, bound.objective.value_of(self.energy, float(self.latency)))
+        return gap_to(bound.value, bound.objective.of(self))
 
     @property
     def bound(self) -> ObjectiveBound | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property
 from typing import final
 
@@ -12,6 +11,7 @@ from pydantic import Field
 
 from nestmap.model.arrays import Ints
 from nestmap.model.base import Frozen
+from nestmap.model.evaluation.objective import AllocationObjective, ScheduleQuantity
 from nestmap.model.multicore.accelerator import CoreId
 from nestmap.model.multicore.cn_layer import LayerNumber
 from nestmap.model.units import Bits, Count, Cycles, PicoJoules
@@ -60,19 +60,6 @@ class AllocationSpace:
 # --- allocations with their costs, and the generations of a genetic search ---
 
 
-class AllocationObjective(StrEnum):
-    """What a search over allocations minimizes."""
-
-    LATENCY = "latency"
-    """Cycles from the start to the end of the last node or transfer."""
-    ENERGY = "energy"
-    """Total energy in pJ."""
-    EDP = "edp"
-    """Energy times latency, in pJ cycles."""
-    MEMORY = "memory"
-    """The sum of the peak usages of all on-chip memories, in bits."""
-
-
 class Fitness(Frozen, frozen=True):
     """The costs of a schedule: cycles, pJ, and the sum of the on-chip memory peaks in bits."""
 
@@ -87,15 +74,7 @@ class Fitness(Frozen, frozen=True):
 
     def of(self, objective: AllocationObjective) -> float:
         """The value of an objective."""
-        match objective:
-            case AllocationObjective.LATENCY:
-                return float(self.latency)
-            case AllocationObjective.ENERGY:
-                return self.energy
-            case AllocationObjective.EDP:
-                return self.edp
-            case AllocationObjective.MEMORY:
-                return float(self.memory)
+        return float(self.memory) if isinstance(objective, ScheduleQuantity) else objective.of(self)
 
 
 class Individual(Frozen, frozen=True):

@@ -14,11 +14,11 @@ from nestmap.model.base import Frozen
 from nestmap.model.dims import LayerOperand
 from nestmap.model.display import costs_text, html
 from nestmap.model.errors import InfeasibleError
+from nestmap.model.evaluation.objective import ALLOCATION_OBJECTIVES, AllocationObjective
 from nestmap.model.hardware.accelerator import Counting
 from nestmap.model.multicore.accelerator import MultiCoreAccelerator
 from nestmap.model.multicore.allocation import (
     Allocation,
-    AllocationObjective,
     AllocationSpace,
     Fitness,
     Generation,
@@ -298,4 +298,4 @@ class AllocationSearch:
 
 
 def _rank(fitness: Fitness, objective: AllocationObjective) -> tuple[float, ...]:
-    return (fitness.of(objective), *(fitness.of(other) for other in AllocationObjective))
+    return (fitness.of(objective), *(fitness.of(other) for other in ALLOCATION_OBJECTIVES))

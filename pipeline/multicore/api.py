@@ -13,12 +13,8 @@ from uuid import UUID
 from nestmap.model import InputError, RunLabel, StoreError, narrow_sums
 from nestmap.model.base import copy_with
 from nestmap.model.display import costs_text, view
-from nestmap.model.multicore.allocation import (
-    Allocation,
-    AllocationObjective,
-    Individual,
-    StreamBound,
-)
+from nestmap.model.evaluation.objective import AllocationObjective
+from nestmap.model.multicore.allocation import Allocation, Individual, StreamBound
 from nestmap.model.multicore.core_constraints import check_allocations
 from nestmap.model.multicore.placed_tilings import resolve_names
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem
@@ -115,7 +111,7 @@ class StreamResult:
     @property
     def best(self) -> Individual:
         """The allocation of the reported schedule."""
-        return self.search.best(AllocationObjective(self.plan.objective.value))
+        return self.search.best(self.plan.objective)
 
     @property
     def latency(self) -> int:
@@ -130,7 +126,7 @@ class StreamResult:
     @cached_property
     def single_core(self) -> SingleCoreSchedule | None:
         """The best schedule on a single core; ``None`` if there is none."""
-        return best_on_single_core(self.problem, AllocationObjective(self.plan.objective.value))
+        return best_on_single_core(self.problem, self.plan.objective)
 
     def scheduled(self, allocation: Allocation) -> Schedule:
         """The schedule of another allocation.

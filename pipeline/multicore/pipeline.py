@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from nestmap.model import InputError
 from nestmap.model.errors import suggestion
-from nestmap.model.multicore.allocation import AllocationObjective
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem
 from nestmap.model.multicore.schedule import AllocationSearch, ScheduleProblem
 from nestmap.pipeline.multicore.core_plan import core_cost_stage
@@ -35,7 +34,7 @@ def stream_pipeline(
     nor the description of the pipeline.
     """
     connected = StreamPorts() if ports is None else ports
-    best = BestAllocationStage(AllocationObjective(job.plan.objective.value))
+    best = BestAllocationStage(job.plan.objective)
     return (
         splitting_stage(job.plan)
         >> _costing(job.plan, connected, job.workers)

@@ -9,7 +9,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from nestmap.model import Counting, Frozen, InputError, Objective
-from nestmap.model.multicore.allocation import AllocationObjective
+from nestmap.model.evaluation.objective import ALLOCATION_OBJECTIVES, AllocationObjective
 from nestmap.model.multicore.schedule import CandidateRule, ScheduleOptions
 from nestmap.model.multicore.split_options import SplitOptions
 from nestmap.pipeline.explore.choices import member_by_name, named
@@ -142,10 +142,17 @@ def _genetic(
 
 
 def _objectives(names: Sequence[str]) -> tuple[AllocationObjective, ...]:
-    objectives = tuple(member_by_name(AllocationObjective, name, "objective") for name in names)
+    objectives = tuple(_objective(name) for name in names)
     if len(set(objectives)) != len(objectives):
         raise InputError("objective", ", ".join(objectives), "each objective once")
     return objectives
+
+
+def _objective(name: str) -> AllocationObjective:
+    known = {x.value: x for x in ALLOCATION_OBJECTIVES}
+    if name not in known:
+        raise InputError("objective", repr(name), f"one of {', '.join(known)}")
+    return known[name]
 
 
 def _reported(objectives: Sequence[AllocationObjective]) -> Objective:
@@ -155,4 +162,4 @@ def _reported(objectives: Sequence[AllocationObjective]) -> Objective:
 
 def _mapped(objectives: Sequence[AllocationObjective]) -> list[Objective]:
     """The objectives that mappings on a core decide."""
-    return [Objective(x.value) for x in objectives if x is not AllocationObjective.MEMORY]
+    return [x for x in objectives if isinstance(x, Objective)]

@@ -5,7 +5,7 @@ from .model.errors import InputError as InputError
 from .model.errors import InputWarning as InputWarning
 from .model.errors import NestmapError as NestmapError
 from .model.errors import StoreError as StoreError
-from .model.evaluation.cme import Objective as Objective
+from .model.evaluation.objective import Objective as Objective
 from .model.evaluation.recording import Recording as Recording
 from .model.evaluation.recording import RecordMode as RecordMode
 from .model.evaluation.recording import RunLabel as RunLabel

@@ -13,7 +13,7 @@ import duckdb
 from nestmap.model.design_space.expression_syntax import Value
 from nestmap.model.design_space.result import DesignResult, NetworkFigures
 from nestmap.model.design_space.space import Aggregate
-from nestmap.model.evaluation.cme import Objective
+from nestmap.model.evaluation.objective import Objective
 from nestmap.store.read.sweep_lookup import find_sweep_key
 from nestmap.store.rows.sweeps import SweepInfo, SweepRecord, SweepState
 

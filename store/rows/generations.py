@@ -8,8 +8,8 @@ from uuid import UUID
 
 import duckdb
 
+from nestmap.model.evaluation.objective import ALLOCATION_OBJECTIVES
 from nestmap.model.multicore.allocation import (
-    AllocationObjective,
     Fitness,
     Generation,
     Individual,
@@ -71,7 +71,7 @@ def _generation_row(run: UUID, generation: Generation) -> Row:
         objective.value: min(
             (x.fitness.of(objective) for x in generation.front if x.fitness), default=None
         )
-        for objective in AllocationObjective
+        for objective in ALLOCATION_OBJECTIVES
     }
     return {
         "run": str(run),

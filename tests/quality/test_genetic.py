@@ -7,11 +7,12 @@ from itertools import pairwise
 
 import pytest
 
-from nestmap.model.multicore.allocation import Allocation, AllocationObjective, Fitness, Generation
+from nestmap.model import Objective
+from nestmap.model.multicore.allocation import Allocation, Fitness, Generation
 from nestmap.search.multicore.allocation.genetic import GeneticOptions, evolve
 from tests.search.multicore.allocation.spaces import each, separable, square
 
-LATENCY = AllocationObjective.LATENCY
+LATENCY = Objective.LATENCY
 USUAL = GeneticOptions()
 SEEDS = range(4)
 

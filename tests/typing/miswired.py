@@ -22,7 +22,6 @@ from nestmap.model import (
     TemporalMapping,
     Workload,
 )
-from nestmap.model.multicore.allocation import AllocationObjective
 from nestmap.model.multicore.cn_costs import CoreCosts
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem, StreamSources
 from nestmap.model.multicore.split_options import SplitOptions
@@ -166,8 +165,8 @@ InterCoreMappingStage(32)  # type: ignore[arg-type]
 InterCoreMappingStage(observer=print)  # type: ignore[arg-type]
 InterCoreMappingStage(ledger=3)  # type: ignore[arg-type]
 InterCoreMappingStage().workers = 2  # type: ignore[misc]
-BestAllocationStage(Objective.EDP)  # type: ignore[arg-type]
-GeneticOptions(objectives=AllocationObjective.EDP)  # type: ignore[arg-type]
+BestAllocationStage("edp")  # type: ignore[arg-type]
+GeneticOptions(objectives=Objective.EDP)  # type: ignore[arg-type]
 GeneticOptions(nb_ga_individuals=8)  # type: ignore[call-arg]
 
 # a reducer on one item instead of a stream

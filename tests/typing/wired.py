@@ -17,7 +17,7 @@ from nestmap.model import (
     VectorEvaluation,
 )
 from nestmap.model.mapping.problem import CoreProblem
-from nestmap.model.multicore.allocation import AllocationObjective, Individual
+from nestmap.model.multicore.allocation import Individual
 from nestmap.model.multicore.cn_costs import CoreCosts
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem, StreamSources
 from nestmap.model.multicore.schedule import AllocationSearch, Schedule, ScheduleProblem
@@ -242,7 +242,7 @@ assert_type(
 
 # which core runs what: a search for allocations, and the schedules of those it found
 allocated = InterCoreMappingStage(GeneticOptions(individuals=8, seed=1), workers=2)
-scheduled = allocated >> BestAllocationStage(AllocationObjective.EDP)
+scheduled = allocated >> BestAllocationStage(Objective.EDP)
 proved = ConstraintAllocationStage()
 assert_type(proved >> ConstraintFrontStage(), Stage[ScheduleProblem, AllocationSearch])
 assert_type(
@@ -266,7 +266,7 @@ def best_allocation(problem: ScheduleProblem) -> Individual:
     assert_type(found, AllocationSearch)
     assert_type(found.front, tuple[Individual, ...])
     assert_type(scheduled(problem).latency, int)
-    return found.best(AllocationObjective.ENERGY)
+    return found.best(Objective.ENERGY)
 
 
 # reducers that keep more than one

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple, final
+from typing import NamedTuple, final
 
 import numpy as np
 import numpy.typing as npt
 
 from nestmap.model import InfeasibleError, Objective
 from nestmap.model.design_space.expression_syntax import Value
-from nestmap.model.design_space.objective import DesignObjective, ObjectiveFormula, SweepObjective
+from nestmap.model.design_space.objective import ObjectiveFormula, SweepObjective
+from nestmap.model.evaluation.objective import DesignQuantity
 from nestmap.model.units import AreaUnit
 from nestmap.pipeline.format.numbers import (
     TIMES,
@@ -26,17 +27,10 @@ from nestmap.pipeline.format.numbers import (
 
 # --- names and units of the objectives of a sweep ---
 
-_NAMES: Final = {
-    DesignObjective.ENERGY: "Energy",
-    DesignObjective.LATENCY: "Latency",
-    DesignObjective.EDP: "EDP",
-    DesignObjective.AREA: "Area",
-}
-
 
 def objective_title(objective: SweepObjective) -> str:
     """The name of an objective, as in tables."""
-    return str(objective) if isinstance(objective, ObjectiveFormula) else _NAMES[objective]
+    return str(objective) if isinstance(objective, ObjectiveFormula) else objective.heading
 
 
 class Labelled(NamedTuple):
@@ -53,14 +47,14 @@ def labelled(column: ObjectiveColumn) -> Labelled:
     """
     name, largest = objective_title(column.objective), float(column.values.max())
     match column.objective:
-        case DesignObjective.ENERGY:
+        case Objective.ENERGY:
             unit = energy_unit(largest)
-        case DesignObjective.LATENCY:
+        case Objective.LATENCY:
             unit = cycles_unit(largest)
-        case DesignObjective.EDP:
+        case Objective.EDP:
             energy = energy_unit(largest)
             unit = Unit(energy.divisor, f"{energy.name} {TIMES} cycles")
-        case DesignObjective.AREA:
+        case DesignQuantity.AREA:
             unit = Unit(1.0, area_unit(column.area_unit))
         case ObjectiveFormula():
             unit = power_unit(float(np.abs(column.values).max()))

@@ -10,7 +10,7 @@ from typing import Final, TypeVar, cast, final
 from pydantic import ValidationError
 
 from nestmap.model import InputError
-from nestmap.model.design_space.objective import DesignObjective, ObjectiveFormula, SweepObjective
+from nestmap.model.design_space.objective import ObjectiveFormula, SweepObjective
 from nestmap.model.design_space.part_values import SpaceError
 from nestmap.model.design_space.space import (
     Aggregate,
@@ -23,6 +23,7 @@ from nestmap.model.design_space.space import (
     WeightedNetwork,
 )
 from nestmap.model.errors import warn_of_input
+from nestmap.model.evaluation.objective import DESIGN_OBJECTIVES
 from nestmap.pipeline.frontend.given import FieldValues
 from nestmap.pipeline.frontend.yaml.design_space_parameters import (
     PARAMETERS_FIELD,
@@ -100,7 +101,7 @@ def _density(operand: str, node: Node) -> StatedDensity:
 
 OBJECTIVES_FIELD: Final = Field(
     "objectives",
-    f"what the front minimizes: some of {', '.join(f'`{x}`' for x in DesignObjective)}, over all "
+    f"what the front minimizes: some of {', '.join(f'`{x}`' for x in DESIGN_OBJECTIVES)}, over all "
     "networks together, or [expressions](#objectives) of them",
     "a list of quantities and expressions such as energy * area",
     "[energy, area]",
@@ -134,7 +135,7 @@ def read_objective(node: Node) -> SweepObjective:
         with entries["name"].locate_errors():
             return ObjectiveFormula(of=formula, name=name)
     formula = read_expression(node)
-    quantity = next((x for x in DesignObjective if x.value == formula.text.strip()), None)
+    quantity = next((x for x in DESIGN_OBJECTIVES if x.value == formula.text.strip()), None)
     return quantity or ObjectiveFormula(of=formula)
 
 

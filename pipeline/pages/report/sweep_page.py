@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final, final
 
 from markupsafe import Markup
 
-from nestmap.model.design_space.objective import DesignObjective, ObjectiveFormula, SweepObjective
+from nestmap.model import Objective
+from nestmap.model.design_space.objective import ObjectiveFormula, SweepObjective
+from nestmap.model.evaluation.objective import DesignQuantity
 from nestmap.model.units import AreaUnit
 from nestmap.pipeline.analysis.sweep.designs_view import objective_title
 from nestmap.pipeline.format.numbers import area_unit
@@ -27,8 +29,6 @@ DesignLink = Callable[[int], str]
 
 SWEEP_ANCHOR: Final = "sweep"
 """The id of a sweep in its page."""
-
-_NAMES: Final[Mapping[SweepObjective, str]] = {DesignObjective.EDP: "EDP"}
 
 
 @final
@@ -73,7 +73,7 @@ def _facts(result: SweepSummary) -> Iterator[Fact]:
     yield Fact("Infeasible", cells.count(result.infeasible))
     for objective, best in result.best.items():
         fact = objective_fact(objective, best.figure(objective) or 0.0, result.area_unit)
-        name = _NAMES.get(objective, str(objective))
+        name = "EDP" if objective is Objective.EDP else str(objective)
         unit = f"{fact.note}, " if fact.note else ""
         how = f" for {best.mapped_for}" if len(result.mapped_for) > 1 else ""
         yield Fact(f"Least {name}", fact.cell, f"{unit}design {best.number}{how}")
@@ -83,13 +83,13 @@ def objective_fact(objective: SweepObjective, value: float, unit: AreaUnit | Non
     """The value of an objective, and its unit."""
     name = objective_title(objective)
     match objective:
-        case DesignObjective.ENERGY:
-            return Fact(name, cells.energy(value))
-        case DesignObjective.LATENCY:
-            return Fact(name, cells.cycles(value), "cycles")
-        case DesignObjective.EDP:
-            return Fact(name, edp(value), EDP_UNIT)
-        case DesignObjective.AREA:
-            return Fact(name, cells.plain(value), area_unit(unit))
         case ObjectiveFormula():
             return Fact(name, cells.plain(value))
+        case DesignQuantity():
+            return Fact(name, cells.plain(value), area_unit(unit))
+        case Objective.ENERGY:
+            return Fact(name, cells.energy(value))
+        case Objective.LATENCY:
+            return Fact(name, cells.cycles(value), "cycles")
+        case Objective.EDP:
+            return Fact(name, edp(value), EDP_UNIT)

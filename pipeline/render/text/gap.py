@@ -13,7 +13,7 @@ from nestmap.model import (
     Objective,
     ObjectiveBound,
 )
-from nestmap.model.evaluation.cost_bounds import gap_to
+from nestmap.model.evaluation.objective import gap_to
 from nestmap.pipeline.format.numbers import (
     count,
     cycles,

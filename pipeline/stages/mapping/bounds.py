@@ -10,7 +10,7 @@ from pydantic import PositiveInt
 
 from nestmap.model import EvaluationBatch, Frozen, Objective, SearchStatistics, SpatialProblem
 from nestmap.model.base import copy_with
-from nestmap.model.evaluation.cost_bounds import union_bounds
+from nestmap.model.evaluation.objective import union_bounds
 from nestmap.pipeline.stage_graph import Stage
 from nestmap.search import best_of
 from nestmap.search.spatial.lower_bounds import lower_bounds

@@ -21,7 +21,7 @@ from nestmap.model import (
     SpatialProblem,
 )
 from nestmap.model.base import copy_with
-from nestmap.model.evaluation.cost_bounds import gap_to
+from nestmap.model.evaluation.objective import gap_to
 from nestmap.model.units import PositiveCount
 from nestmap.pipeline.stage_graph import Stage, each
 from nestmap.pipeline.stages.mapping.candidates import STARTS, RankedCandidates, UsualMappingsStage

@@ -151,7 +151,7 @@ class LimitedSumStage(Frozen, Stage[NetworkFront, NetworkEvaluation], frozen=Tru
 
     def __call__(self, front: NetworkFront, /) -> NetworkEvaluation:
         quantity, least = self.limit.quantity, front.best(self.limit.quantity)
-        lowest = _of(quantity, least)
+        lowest = quantity.of(least)
         value = self.limit.over(lowest)
         points = [self._points(layer) for layer in front.layers]
         left = value - _of_vector(quantity, least)
@@ -189,10 +189,6 @@ class LimitedSumStage(Frozen, Stage[NetworkFront, NetworkEvaluation], frozen=Tru
         value = wider.bound / (1 + most) + _of_vector(objective, free)
         known = 0.0 if free.bound is None else free.bound.value
         return ObjectiveBound(objective=objective, value=max(value, known))
-
-
-def _of(objective: Objective, total: NetworkEvaluation) -> float:
-    return objective.value_of(total.energy, float(total.latency))
 
 
 def _of_vector(objective: Objective, total: NetworkEvaluation) -> float:

@@ -27,7 +27,7 @@ from nestmap.model import (
     TemporalMapping,
 )
 from nestmap.model.base import copy_with
-from nestmap.model.evaluation.cost_bounds import objective_bound
+from nestmap.model.evaluation.objective import objective_bound
 from nestmap.pipeline.stage_graph import Stage
 from nestmap.search import best_of
 

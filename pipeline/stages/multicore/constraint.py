@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Protocol, final
 
+from nestmap.model import Objective
 from nestmap.model.multicore.allocation import (
     Allocation,
-    AllocationObjective,
     Generation,
     Individual,
     StreamBound,
@@ -120,4 +120,4 @@ class ConstraintFrontStage(Stage[ConstraintSearch, AllocationSearch]):
             front=front,
             evaluations=result.evaluations,
         )
-        return AllocationSearch(problem, (AllocationObjective.LATENCY,), only, result)
+        return AllocationSearch(problem, (Objective.LATENCY,), only, result)

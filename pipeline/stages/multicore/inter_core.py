@@ -8,13 +8,9 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Protocol, final
 
-from nestmap.model import InfeasibleError
-from nestmap.model.multicore.allocation import (
-    Allocation,
-    AllocationObjective,
-    Generation,
-    Individual,
-)
+from nestmap.model import InfeasibleError, Objective
+from nestmap.model.evaluation.objective import AllocationObjective
+from nestmap.model.multicore.allocation import Allocation, Generation, Individual
 from nestmap.model.multicore.schedule import AllocationSearch, Schedule, ScheduleProblem
 from nestmap.pipeline.stage_graph import Stage
 from nestmap.search.multicore.allocation.genetic import Evaluate, GeneticOptions, evolve
@@ -128,7 +124,7 @@ class BestAllocationStage(Stage[AllocationSearch, Schedule]):
         InfeasibleError: if no allocation can be scheduled; it gives the reason for one.
     """
 
-    objective: AllocationObjective = AllocationObjective.LATENCY
+    objective: AllocationObjective = Objective.LATENCY
     scheduling: Scheduling = schedule_allocation
 
     def __call__(self, search: AllocationSearch, /) -> Schedule:

@@ -9,9 +9,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, final
 
 from nestmap.model import InputError, Objective
-from nestmap.model.design_space.objective import DesignObjective, expression_of
+from nestmap.model.design_space.objective import expression_of
 from nestmap.model.design_space.parameters import Parameter
 from nestmap.model.design_space.space import Design
+from nestmap.model.evaluation.objective import DesignQuantity
 from nestmap.pipeline.sweep.explore_designs import DesignPoints, ExploreDesigns
 from nestmap.pipeline.sweep.options import Strategy
 from nestmap.pipeline.sweep.result.summary import Figures, figures_of
@@ -71,12 +72,12 @@ class ConstraintSieve:
     def _check_objectives(self, design: Design) -> None:
         for n, objective in enumerate(self.checked.settings.space.objectives):
             names = expression_of(objective).names
-            if objective is DesignObjective.AREA or any(x.value in names for x in Objective):
+            if objective is DesignQuantity.AREA or any(x.value in names for x in Objective):
                 continue
             values: dict[str, Value] = design.values
-            if DesignObjective.AREA.value in names:
+            if DesignQuantity.AREA.value in names:
                 try:
-                    values[DesignObjective.AREA.value] = self.checked.figures(design).area
+                    values[DesignQuantity.AREA.value] = self.checked.figures(design).area
                 except InputError:  # it gets a row with the reason
                     return
             self.checked.settings.check_objective(n, design.number, values)

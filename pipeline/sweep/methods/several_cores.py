@@ -21,7 +21,7 @@ from nestmap.model import (
 from nestmap.model.design_space.result import NetworkFigures
 from nestmap.model.design_space.space import Design, WeightedNetwork
 from nestmap.model.multicore.accelerator import MultiCoreAccelerator
-from nestmap.model.multicore.allocation import AllocationObjective, Generation
+from nestmap.model.multicore.allocation import Generation
 from nestmap.model.multicore.core_constraints import CoreMapping
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem
 from nestmap.model.multicore.schedule import ScheduleProblem
@@ -245,7 +245,7 @@ def _figures(
     bound = found.search.bound if objective is Objective.LATENCY else None
     schedule = found.schedule
     if objective is not plan.objective:
-        schedule = BestAllocationStage(AllocationObjective(objective.value))(found.search)
+        schedule = BestAllocationStage(objective)(found.search)
     return NetworkFigures(
         network=entry.name,
         weight=entry.weight,

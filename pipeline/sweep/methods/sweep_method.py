@@ -9,7 +9,6 @@ from nestmap.model import InputError, Objective
 from nestmap.model.base import copy_with
 from nestmap.model.design_space.objective import SweepObjective, expression_of
 from nestmap.model.design_space.space import DesignSpace
-from nestmap.model.multicore.allocation import AllocationObjective
 from nestmap.model.multicore.split_options import SplitOptions
 from nestmap.pipeline.explore.choices import named
 from nestmap.pipeline.explore.options import DesignSearchOptions, SearchOptions
@@ -124,8 +123,9 @@ def stream_plan_of_sweep(
     chosen = default_stream_plan(space) if plan is None else plan
     first = named(Objective, options.get("objective"), "objective")
     if first is not None:
-        others = [x.value for x in chosen.genetic.objectives if x.value != first.value]
-        chosen = _for_objectives(chosen, [first.value, *others])
+        others = [x for x in chosen.genetic.objectives if x is not first]
+        genetic = copy_with(chosen.genetic, {"objectives": (first, *others)})
+        chosen = copy_with(chosen, {"genetic": genetic, "objective": first})
     of_core = _search_options(options)
     of_core.pop("objective", None)
     if of_core.get("at_most") is not None:
@@ -143,13 +143,6 @@ def _search_options(options: DesignSearchOptions) -> SearchOptions:
     return cast("SearchOptions", {key: x for key, x in options.items() if key != "on"})
 
 
-def _for_objectives(plan: StreamPlan, names: list[str]) -> StreamPlan:
-    """The plan for these objectives, the first of which chooses the schedule."""
-    objectives = tuple(AllocationObjective(x) for x in names)
-    genetic = copy_with(plan.genetic, {"objectives": objectives})
-    return copy_with(plan, {"genetic": genetic, "objective": Objective(names[0])})
-
-
 def mapping_objectives(space: DesignSpace) -> tuple[Objective, ...]:
     """What the mappings of a design minimize in turn: what the objectives of its space need.
 
@@ -165,8 +158,7 @@ def _scheduled_for(plan: StreamPlan, options: DesignSearchOptions) -> tuple[Obje
     """
     if options.get("objective") is not None or plan.engine is Engine.CONSTRAINT:
         return (plan.objective,)
-    names = {x.value for x in plan.genetic.objectives}
-    others = (x for x in Objective if x.value in names)
+    others = (x for x in Objective if x in plan.genetic.objectives)
     return _with_product(list(dict.fromkeys((plan.objective, *others))))
 
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from nestmap.model import Frozen, InfeasibleError, Objective
-from nestmap.model.design_space.objective import DesignObjective, SweepObjective
+from nestmap.model.design_space.objective import SweepObjective
 from nestmap.model.design_space.result import DesignResult
 from nestmap.model.design_space.space import Description, DesignSpace
 from nestmap.model.errors import suggestion
+from nestmap.model.evaluation.objective import DESIGN_OBJECTIVES
 from nestmap.model.units import Count
 from nestmap.pipeline.analysis.sweep.designs_view import DesignsView
 from nestmap.pipeline.sweep.result.summary import Front, Reason, SweepSummary, figures_of
@@ -203,7 +204,7 @@ class SweepResult(Frozen, frozen=True):
     def _objective(self, name: str) -> SweepObjective:
         """The quantity or the objective of the space with a name."""
         known: dict[str, SweepObjective] = {}
-        for objective in (*DesignObjective, *self.space.objectives):
+        for objective in (*DESIGN_OBJECTIVES, *self.space.objectives):
             known[str(objective)] = objective
         if name not in known:
             raise ValueError(f"{name!r}; expected {suggestion(name, known)}")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from nestmap.model import Objective
 from nestmap.model.design_space.expression_syntax import Value
-from nestmap.model.design_space.objective import DesignObjective, ObjectiveFormula
+from nestmap.model.design_space.objective import ObjectiveFormula
 from nestmap.model.design_space.result import DesignResult
 from nestmap.model.design_space.space import Aggregate
 from nestmap.pipeline.format.numbers import area_unit, count, gap_text
@@ -30,7 +31,7 @@ def front_table(result: SweepSummary, link: Callable[[int], str] = lambda _: "")
     ]
     goals = result.space.objectives
     figures = [number_column("Energy"), number_column("Latency", "cycles")]
-    edp = [number_column("EDP", "pJ x cycles")] if DesignObjective.EDP in goals else []
+    edp = [number_column("EDP", "pJ x cycles")] if Objective.EDP in goals else []
     others = [number_column(str(x)) for x in goals if isinstance(x, ObjectiveFormula)]
     gaps = [number_column("Gap")] if any(x.gap for x in result.front) else []
     mapped = [Column(_how(result))] if len(result.mapped_for) > 1 else []
@@ -54,7 +55,7 @@ def _cells(
         yield Cell(design.mapped_for.value)
     yield cells.energy(design.energy or 0)
     yield cells.cycles(design.latency or 0)
-    if DesignObjective.EDP in goals:
+    if Objective.EDP in goals:
         yield cells.plain(design.edp or 0)
     yield cells.plain(design.area or 0)
     for goal in goals:

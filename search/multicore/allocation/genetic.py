@@ -15,11 +15,12 @@ import numpy as np
 from deap import base, tools  # type: ignore[import-untyped]
 from pydantic import Field, model_validator
 
+from nestmap.model import Objective
 from nestmap.model.base import Frozen, copy_with
 from nestmap.model.errors import InputError
+from nestmap.model.evaluation.objective import AllocationObjective
 from nestmap.model.multicore.allocation import (
     Allocation,
-    AllocationObjective,
     AllocationSpace,
     Fitness,
     Generation,
@@ -247,7 +248,7 @@ class GeneticOptions(Frozen, frozen=True):
     crossover: Probability = 0.3
     mutation: Probability = 0.7
     objectives: tuple[AllocationObjective, ...] = Field(
-        default=(AllocationObjective.ENERGY, AllocationObjective.LATENCY), min_length=1
+        default=(Objective.ENERGY, Objective.LATENCY), min_length=1
     )
     seed: Seed = 0
     patience: PositiveCount | None = None

@@ -29,7 +29,7 @@ from nestmap.model import (
 )
 from nestmap.model.arrays import Flags, Ints
 from nestmap.model.base import copy_with
-from nestmap.model.evaluation.cost_bounds import gap_to
+from nestmap.model.evaluation.objective import gap_to
 from nestmap.search.parallel import map_in_order
 from nestmap.search.spatial.all_mappings import SpatialCandidates
 from nestmap.search.spatial.lower_bounds import lower_bounds_of

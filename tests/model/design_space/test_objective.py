@@ -12,11 +12,12 @@ from pydantic import ValidationError
 from nestmap.model import Objective
 from nestmap.model.design_space.expression import Expression
 from nestmap.model.design_space.expression_syntax import Value
-from nestmap.model.design_space.objective import DesignObjective, ObjectiveFormula, SweepObjective
+from nestmap.model.design_space.objective import ObjectiveFormula, SweepObjective
 from nestmap.model.design_space.parameters import Parameter, ValueList
 from nestmap.model.design_space.part_values import SpaceError
 from nestmap.model.design_space.result import DesignResult, NetworkFigures
 from nestmap.model.design_space.space import Aggregate, DesignSpace, Setting, WeightedNetwork
+from nestmap.model.evaluation.objective import DESIGN_OBJECTIVES, DesignObjective, DesignQuantity
 
 NUMBERS = st.floats(1e-6, 1e12)
 NETWORKS = st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS), min_size=1, max_size=6)
@@ -72,7 +73,7 @@ def space(*objectives: SweepObjective) -> DesignSpace:
     )
 
 
-@given(NETWORKS, st.sampled_from(Aggregate), st.sampled_from(DesignObjective))
+@given(NETWORKS, st.sampled_from(Aggregate), st.sampled_from(DESIGN_OBJECTIVES))
 def test_the_name_of_a_quantity_is_that_quantity(
     networks: list[tuple[float, float, float]], aggregate: Aggregate, quantity: DesignObjective
 ) -> None:
@@ -116,7 +117,7 @@ def test_expressions_are_of_quantities_and_parameters() -> None:
 def test_objectives_are_named_by_name_or_text() -> None:
     assert str(formula("energy * area")) == "energy * area"
     assert str(formula("energy * area", "cost")) == "cost"
-    assert [str(x) for x in DesignObjective] == ["energy", "latency", "edp", "area"]
+    assert [str(x) for x in DESIGN_OBJECTIVES] == ["energy", "latency", "edp", "area"]
 
 
 @pytest.mark.parametrize(
@@ -152,7 +153,7 @@ def test_names_are_as_those_of_parameters_and_not_taken(name: str) -> None:
 )
 def test_what_is_no_number_is_told_by_the_space(objective: ObjectiveFormula, told: str) -> None:
     with pytest.raises(ValidationError) as error:
-        space(DesignObjective.LATENCY, objective)
+        space(Objective.LATENCY, objective)
     cause: object = error.value.errors()[0].get("ctx", {}).get("error")
     assert isinstance(cause, SpaceError)
     assert cause.part == "objectives[1]"
@@ -180,12 +181,12 @@ def test_without_a_value_a_design_is_infeasible_and_keeps_its_networks(
     text: str, told: str
 ) -> None:
     made = design([(1.0, 3.0, 5.0)])
-    checked = made.with_objectives((DesignObjective.AREA, formula(text)))
+    checked = made.with_objectives((DesignQuantity.AREA, formula(text)))
     assert checked.reason is not None
     assert checked.reason.startswith("objectives[1]: ")
     assert told in checked.reason
     assert not checked.is_feasible
-    assert checked.figure(DesignObjective.ENERGY) is None
+    assert checked.figure(Objective.ENERGY) is None
     assert checked.networks == made.networks
     with pytest.raises(SpaceError):
         made.figure(formula(text))
@@ -193,15 +194,15 @@ def test_without_a_value_a_design_is_infeasible_and_keeps_its_networks(
 
 def test_a_quantity_that_is_infinite_is_a_reason_too() -> None:
     made = design([(1e12, 1e300, 1e300)])
-    assert made.with_objectives((DesignObjective.AREA,)) == made
-    checked = made.with_objectives((DesignObjective.EDP,))
+    assert made.with_objectives((DesignQuantity.AREA,)) == made
+    checked = made.with_objectives((Objective.EDP,))
     assert checked.reason is not None
     assert checked.reason.startswith("objectives[0]: edp, which is a number above 1.8e+308")
 
 
 def test_feasible_designs_stay_as_they_are() -> None:
     made = design([(1.0, 3.0, 5.0)])
-    assert made.with_objectives((DesignObjective.EDP, formula("energy * rows"))) is made
+    assert made.with_objectives((Objective.EDP, formula("energy * rows"))) is made
     refused = DesignResult(
         aggregate=Aggregate.SUM,
         number=0,
@@ -214,7 +215,7 @@ def test_feasible_designs_stay_as_they_are() -> None:
 
 
 def test_spaces_with_expressions_are_values() -> None:
-    made = space(DesignObjective.AREA, formula("energy * area", "cost"), formula("energy + half"))
+    made = space(DesignQuantity.AREA, formula("energy * area", "cost"), formula("energy + half"))
     again = DesignSpace.model_validate_json(made.model_dump_json())
     assert again == made
-    assert again.content_hash == made.content_hash != space(DesignObjective.AREA).content_hash
+    assert again.content_hash == made.content_hash != space(DesignQuantity.AREA).content_hash

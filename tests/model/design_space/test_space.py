@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from nestmap.model.design_space.expression import Expression
-from nestmap.model.design_space.objective import DesignObjective
 from nestmap.model.design_space.parameters import Choices, Parameter, ValueList
 from nestmap.model.design_space.part_values import SpaceError
 from nestmap.model.design_space.space import (
@@ -21,6 +20,7 @@ from nestmap.model.design_space.space import (
     Setting,
     WeightedNetwork,
 )
+from nestmap.model.evaluation.objective import DesignQuantity
 
 FIELD: Final = "operational_array.sizes[0]"
 
@@ -115,7 +115,7 @@ def test_nothing_stands_twice() -> None:
         space(a, presence=(sram, sram))
     with pytest.raises(ValidationError, match=r"objectives\[1\]"):
         DesignSpace.model_validate(
-            dict(space(a)) | {"objectives": (DesignObjective.AREA, DesignObjective.AREA)}
+            dict(space(a)) | {"objectives": (DesignQuantity.AREA, DesignQuantity.AREA)}
         )
 
 

@@ -19,7 +19,7 @@ from nestmap.model import (
     SearchStatistics,
 )
 from nestmap.model.base import copy_with
-from nestmap.model.evaluation.cost_bounds import gap_to, objective_bound, union_bounds
+from nestmap.model.evaluation.objective import gap_to, objective_bound, union_bounds
 from tests.store.builders import accelerator, cme, cost_bounds, layer, vector_entry
 
 STATISTICS = st.builds(

@@ -13,7 +13,8 @@ import pytest
 import nestmap
 from nestmap.model import InputError, Objective, StoreError
 from nestmap.model.base import copy_with
-from nestmap.model.multicore.allocation import AllocationObjective, Generation
+from nestmap.model.evaluation.objective import ScheduleQuantity
+from nestmap.model.multicore.allocation import Generation
 from nestmap.model.multicore.schedule import CandidateRule
 from nestmap.pipeline.explore.resume import resume
 from nestmap.pipeline.multicore.api import (
@@ -203,7 +204,7 @@ def test_a_plan_is_what_was_said() -> None:
         objectives=("memory", "energy"), rule="critical", individuals=7, prefetch=["W"], seed=5
     )
     assert plan.objective is Objective.ENERGY
-    assert plan.genetic.objectives == (AllocationObjective.MEMORY, AllocationObjective.ENERGY)
+    assert plan.genetic.objectives == (ScheduleQuantity.MEMORY, Objective.ENERGY)
     assert (plan.schedule.rule, plan.schedule.prefetch) == (CandidateRule.CRITICAL, ("W",))
     assert (plan.genetic.individuals, plan.genetic.seed) == (7, 5)
     assert StreamPlan.model_validate_json(plan.model_dump_json()) == plan

@@ -10,7 +10,8 @@ import numpy as np
 from nestmap.model import Objective
 from nestmap.model.design_space.expression import Expression
 from nestmap.model.design_space.expression_syntax import Value
-from nestmap.model.design_space.objective import DesignObjective, ObjectiveFormula, SweepObjective
+from nestmap.model.design_space.objective import ObjectiveFormula, SweepObjective
+from nestmap.model.evaluation.objective import DESIGN_OBJECTIVES
 from nestmap.pipeline.analysis.sweep.designs_view import (
     DesignsView,
     Flags,
@@ -33,7 +34,7 @@ HOSTILE: Final[Mapping[str, Sequence[Value]]] = {
 }
 """Names and values that could trip over one another."""
 
-ENERGY, LATENCY, EDP, AREA = DesignObjective
+ENERGY, LATENCY, EDP, AREA = DESIGN_OBJECTIVES
 
 
 PRODUCT, LOSS, LENGTH = (

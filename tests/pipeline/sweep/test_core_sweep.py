@@ -16,7 +16,6 @@ from nestmap.model import InputError, Objective
 from nestmap.model.base import copy_with
 from nestmap.model.design_space.expression import Expression
 from nestmap.model.design_space.objective import ObjectiveFormula
-from nestmap.model.multicore.allocation import AllocationObjective
 from nestmap.model.multicore.problem import StreamProblem
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
@@ -257,7 +256,7 @@ def test_the_default_plan_is_for_the_objectives_of_the_space(file: Path) -> None
     space = parse_design_space(file)
     plan = stream_plan_of_sweep(space, SearchOptions())
     assert plan.objective is Objective.ENERGY
-    names = AllocationObjective
+    names = Objective
     assert plan.genetic.objectives == (names.ENERGY, names.LATENCY)
     plan = stream_plan_of_sweep(space, SearchOptions(objective="edp", lpf_limit=4))
     assert plan.objective is Objective.EDP
@@ -273,7 +272,7 @@ def test_the_default_plan_is_for_what_expressions_need(file: Path) -> None:
     objectives = tuple(ObjectiveFormula(of=Expression(text=x)) for x in expressions)
     plan = stream_plan_of_sweep(copy_with(space, {"objectives": objectives}), SearchOptions())
     assert plan.objective is Objective.ENERGY
-    names = AllocationObjective
+    names = Objective
     assert plan.genetic.objectives == (names.ENERGY, names.LATENCY, names.EDP)
 
 

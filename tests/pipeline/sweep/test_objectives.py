@@ -14,7 +14,8 @@ import nestmap
 from nestmap import SweepResult
 from nestmap.model import InputError, MappingProblem, Objective
 from nestmap.model.design_space.expression import Expression
-from nestmap.model.design_space.objective import DesignObjective, ObjectiveFormula, SweepObjective
+from nestmap.model.design_space.objective import ObjectiveFormula, SweepObjective
+from nestmap.model.evaluation.objective import DesignQuantity
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.frontend.yaml.design_space import parse_design_space
 from nestmap.pipeline.render.text.query_result_file import Layout, answer_text
@@ -73,7 +74,7 @@ def of(
 def test_the_expression_of_a_quantity_is_that_quantity(
     file: Path, strategy: StrategyName, designs: int | None
 ) -> None:
-    energy, area = DesignObjective.ENERGY, DesignObjective.AREA
+    energy, area = Objective.ENERGY, DesignQuantity.AREA
     one = of(file, energy, area, strategy=strategy, designs=designs)
     other = of(file, formula("energy"), formula("area"), strategy=strategy, designs=designs)
     assert len(one.front) > 1
@@ -88,7 +89,7 @@ def test_the_expression_of_a_quantity_is_that_quantity(
 def test_of_sums_the_product_of_energy_and_latency_is_the_edp(
     file: Path, strategy: StrategyName, designs: int | None
 ) -> None:
-    edp, area = DesignObjective.EDP, DesignObjective.AREA
+    edp, area = Objective.EDP, DesignQuantity.AREA
     one = of(file, edp, area, strategy=strategy, designs=designs)
     other = of(file, formula("energy * latency"), area, strategy=strategy, designs=designs)
     assert len(one.front) > 1
@@ -133,7 +134,7 @@ def test_tables_and_files_have_the_expressions(swept: SweepResult) -> None:
 
 
 def test_a_parameter_may_be_an_objective(file: Path) -> None:
-    found = of(file, DesignObjective.ENERGY, formula("lanes"), strategy="grid", designs=None)
+    found = of(file, Objective.ENERGY, formula("lanes"), strategy="grid", designs=None)
     rows = json.loads("\n".join(answer_text(found.relation(), Layout.JSON)))
     assert [x["lanes"] for x in rows] == [dict(x.parameters)["lanes"] for x in found.points]
     least = [x for x in found.front if dict(x.parameters)["lanes"] == 1]

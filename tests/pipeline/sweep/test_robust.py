@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 import nestmap
 from nestmap import SweepResult
 from nestmap.model import InputError, Objective
-from nestmap.model.design_space.objective import DesignObjective
 from nestmap.model.design_space.result import DesignResult, NetworkFigures
 from nestmap.model.design_space.space import Aggregate
+from nestmap.model.evaluation.objective import DESIGN_OBJECTIVES, DesignQuantity
 from nestmap.pipeline.sweep.result.result_table import heading
 from tests.pipeline.sweep.spaces import SPACE, write_space
 
@@ -41,12 +41,12 @@ def of_networks(networks: list[tuple[float, float, float]], aggregate: Aggregate
 @given(NETWORKS)
 def test_the_worst_is_at_most_the_sum(networks: list[tuple[float, float, float]]) -> None:
     worst, total = (of_networks(networks, x) for x in (Aggregate.WORST, Aggregate.SUM))
-    for objective in DesignObjective:
+    for objective in DESIGN_OBJECTIVES:
         one, all_of_them = worst.figure(objective), total.figure(objective)
         assert one is not None
         assert all_of_them is not None
         assert one <= all_of_them * ROUNDED
-        if objective is not DesignObjective.AREA:
+        if objective is not DesignQuantity.AREA:
             alone = [of_networks([x], Aggregate.SUM).figure(objective) or 0 for x in networks]
             assert one == max(alone)
     assert worst.area == total.area
@@ -55,7 +55,7 @@ def test_the_worst_is_at_most_the_sum(networks: list[tuple[float, float, float]]
 @given(st.tuples(NUMBERS, NUMBERS, NUMBERS))
 def test_of_one_network_the_worst_is_the_sum(network: tuple[float, float, float]) -> None:
     worst, total = (of_networks([network], x) for x in (Aggregate.WORST, Aggregate.SUM))
-    for objective in DesignObjective:
+    for objective in DESIGN_OBJECTIVES:
         assert worst.figure(objective) == total.figure(objective)
 
 
@@ -67,7 +67,7 @@ def test_infeasible_designs_have_no_worst_network() -> None:
         mapped_for=Objective.ENERGY,
         reason="too small",
     )
-    assert [made.figure(x) for x in DesignObjective] == [None] * 4
+    assert [made.figure(x) for x in DESIGN_OBJECTIVES] == [None] * 4
     assert (made.energy, made.latency, made.edp) == (None, None, None)
 
 

@@ -16,8 +16,8 @@ import nestmap
 from nestmap import DesignSpace, SweepResult
 from nestmap.model import InfeasibleError, InputError, MappingProblem, Objective
 from nestmap.model.base import copy_with
-from nestmap.model.design_space.objective import DesignObjective
 from nestmap.model.design_space.parameters import COLUMNS
+from nestmap.model.evaluation.objective import DESIGN_OBJECTIVES
 from nestmap.model.workload.densities import with_densities
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.frontend.read.workload import read_workload
@@ -164,7 +164,7 @@ def test_random_designs_have_the_figures_of_the_grid(swept: SweepResult, file: P
 
 
 def test_the_best_design_has_the_lowest_figure(swept: SweepResult) -> None:
-    for objective in DesignObjective:
+    for objective in DESIGN_OBJECTIVES:
         best = swept.best(objective.value).figure(objective)
         assert best == min(x.figure(objective) or 0 for x in swept.points)
     with pytest.raises(ValueError, match="speed"):

@@ -8,7 +8,7 @@ from typing import final
 from uuid import UUID
 
 from nestmap.model import InfeasibleError, InputError
-from nestmap.model.multicore.allocation import AllocationObjective, Fitness, Generation, StreamBound
+from nestmap.model.multicore.allocation import Fitness, Generation, StreamBound
 from nestmap.model.multicore.schedule import AllocationSearch, Schedule
 from nestmap.model.multicore.top_memories import TopMemories
 from nestmap.pipeline.format.runs import titled
@@ -88,7 +88,7 @@ def read_stream(store: Store, run: UUID) -> ReportedStream:
     allocation = found.reported
     if allocation is None:
         try:
-            allocation = search.best(AllocationObjective(job.plan.objective.value)).allocation
+            allocation = search.best(job.plan.objective).allocation
         except InfeasibleError:
             told = f"no schedule: it is {record.status}, and has recorded no allocation"
             raise InputError(f"run {run}", told, "a run that is done") from None

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nestmap.model import Objective
-from nestmap.model.design_space.objective import DesignObjective
+from nestmap.model.evaluation.objective import DesignQuantity
 from nestmap.pipeline.analysis.sweep.designs_view import (
     DesignsView,
     ObjectiveColumn,
@@ -19,7 +19,7 @@ def axis_of(areas: list[float]) -> ParallelAxis:
     """The axis of designs with these areas."""
     values = np.array(areas)
     rows = parameter_column("rows", range(len(areas)))
-    area = ObjectiveColumn(DesignObjective.AREA, values)
+    area = ObjectiveColumn(DesignQuantity.AREA, values)
     numbers = tuple(range(len(areas)))
     mapped = (Objective.ENERGY,) * len(areas)
     view = DesignsView("space", numbers, mapped, (rows,), (area,), values == values.min())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from nestmap.model import Objective
 from nestmap.model.base import copy_with
-from nestmap.model.multicore.allocation import AllocationObjective
 from nestmap.model.multicore.schedule import AllocationSearch, Schedule
 from nestmap.pipeline.format.numbers import capacity, cycles, energy
 from tests.notebooks.shown import html_of, page_of, tables_of, text_of
@@ -25,7 +25,7 @@ def named(schedule: Schedule, name: str) -> Schedule:
 def found() -> AllocationSearch:
     return AllocationSearch(
         problem=pipelined(2, 3, 2).problem,
-        objectives=(AllocationObjective.LATENCY, AllocationObjective.ENERGY),
+        objectives=(Objective.LATENCY, Objective.ENERGY),
         generation=search()[-1],
     )
 

@@ -15,7 +15,7 @@ from nestmap.model import (
     Workload,
 )
 from nestmap.model.base import copy_with
-from nestmap.model.evaluation.cost_bounds import union_bounds
+from nestmap.model.evaluation.objective import union_bounds
 from nestmap.pipeline.explore.api import explore_front, explore_network
 from nestmap.pipeline.explore.plan import SearchPlan, candidates_stage
 from nestmap.pipeline.stages import (

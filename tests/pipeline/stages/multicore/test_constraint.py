@@ -8,8 +8,8 @@ from typing import final
 
 import pytest
 
-from nestmap.model import InfeasibleError, InputError
-from nestmap.model.multicore.allocation import AllocationObjective, StreamBound
+from nestmap.model import InfeasibleError, InputError, Objective
+from nestmap.model.multicore.allocation import StreamBound
 from nestmap.model.multicore.schedule import ScheduleProblem
 from nestmap.pipeline.stages.multicore.constraint import (
     ConstraintAllocationStage,
@@ -57,7 +57,7 @@ def test_a_genetic_search_begins_with_what_was_proven(proven: ConstraintSearch) 
     stage = SeededInterCoreMappingStage(InterCoreMappingStage(SHORT))
     search = stage(proven)
     assert search.bound == proven.result
-    fitness = search.best(AllocationObjective.LATENCY).fitness
+    fitness = search.best(Objective.LATENCY).fitness
     assert fitness is not None
     assert fitness.latency == proven.result.bound
 
@@ -73,7 +73,7 @@ def test_without_a_schedule_it_says_so(proven: ConstraintSearch) -> None:
     search = ConstraintFrontStage()(found)
     assert search.front == ()
     with pytest.raises(InfeasibleError, match="none of 16 allocations of by hand"):
-        _ = search.best(AllocationObjective.LATENCY)
+        _ = search.best(Objective.LATENCY)
 
 
 @final

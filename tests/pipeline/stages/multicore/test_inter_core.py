@@ -9,14 +9,9 @@ from typing import final
 
 import pytest
 
-from nestmap.model import InfeasibleError, InputError
-from nestmap.model.multicore.allocation import (
-    Allocation,
-    AllocationObjective,
-    Fitness,
-    Generation,
-    Individual,
-)
+from nestmap.model import InfeasibleError, InputError, Objective
+from nestmap.model.evaluation.objective import ALLOCATION_OBJECTIVES, AllocationObjective
+from nestmap.model.multicore.allocation import Allocation, Fitness, Generation, Individual
 from nestmap.model.multicore.schedule import AllocationSearch, ScheduleProblem
 from nestmap.pipeline.stages.multicore.inter_core import (
     BestAllocationStage,
@@ -28,7 +23,7 @@ from nestmap.search.multicore.allocation.initial_allocations import initial_allo
 from nestmap.search.multicore.schedule.evaluator import schedule
 from tests.search.multicore.schedule.lines import WIDE, Row, core, line, machine, problem
 
-LATENCY, ENERGY = AllocationObjective.LATENCY, AllocationObjective.ENERGY
+LATENCY, ENERGY = Objective.LATENCY, Objective.ENERGY
 SHORT = GeneticOptions(individuals=4, generations=5, seed=3)
 LARGE = GeneticOptions(individuals=16, generations=5)
 
@@ -174,7 +169,7 @@ def test_evaluation_can_be_replaced() -> None:
     assert search.best(LATENCY).allocation == (0,) * 6
 
 
-@pytest.mark.parametrize("objective", AllocationObjective)
+@pytest.mark.parametrize("objective", ALLOCATION_OBJECTIVES)
 def test_of_equally_good_ones_the_best_in_something_else_is_taken(
     objective: AllocationObjective,
 ) -> None:

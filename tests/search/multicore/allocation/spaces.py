@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from hypothesis import strategies as st
 
+from nestmap.model.evaluation.objective import ALLOCATION_OBJECTIVES
 from nestmap.model.multicore.allocation import (
     Allocation,
-    AllocationObjective,
     AllocationSpace,
     Fitness,
     Individual,
@@ -18,7 +18,7 @@ from nestmap.model.multicore.allocation import (
 )
 from nestmap.search.multicore.allocation.genetic import Evaluate
 
-ALL = tuple(AllocationObjective)
+ALL = ALLOCATION_OBJECTIVES
 
 
 def space_of(*cores: Sequence[int]) -> AllocationSpace:

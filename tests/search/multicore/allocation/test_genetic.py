@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from nestmap.model import InputError
+from nestmap.model import InputError, Objective
 from nestmap.model.base import copy_with
+from nestmap.model.evaluation.objective import ALLOCATION_OBJECTIVES, AllocationObjective
 from nestmap.model.multicore.allocation import (
     Allocation,
-    AllocationObjective,
     AllocationSpace,
     Fitness,
     Generation,
@@ -44,7 +44,7 @@ from tests.search.multicore.allocation.spaces import (
 )
 from tests.sweeps import some_of
 
-LATENCY, ENERGY = AllocationObjective.LATENCY, AllocationObjective.ENERGY
+LATENCY, ENERGY = Objective.LATENCY, Objective.ENERGY
 SHORT = GeneticOptions(individuals=6, generations=5)
 SPACE = square(8, 3)
 """More allocations than SHORT looks at."""
@@ -248,7 +248,7 @@ def test_patience_does_not_cut_a_complete_search_short() -> None:
     assert generations[-1].evaluations == 27
 
 
-@pytest.mark.parametrize("objective", AllocationObjective)
+@pytest.mark.parametrize("objective", ALLOCATION_OBJECTIVES)
 def test_one_objective_has_one_best(objective: AllocationObjective) -> None:
     generations = run(options=options(objectives=(objective,)))
     for generation in generations:

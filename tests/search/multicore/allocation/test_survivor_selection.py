@@ -5,7 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nestmap.model.multicore.allocation import AllocationObjective, Individual
+from nestmap.model import Objective
+from nestmap.model.evaluation.objective import AllocationObjective
+from nestmap.model.multicore.allocation import Individual
 from nestmap.search.multicore.allocation.genetic import (
     costs_of,
     pareto_front,
@@ -13,7 +15,7 @@ from nestmap.search.multicore.allocation.genetic import (
 )
 from tests.search.multicore.allocation.spaces import ALL, dominates, individual
 
-LATENCY, ENERGY = AllocationObjective.LATENCY, AllocationObjective.ENERGY
+LATENCY, ENERGY = Objective.LATENCY, Objective.ENERGY
 
 objectives = st.lists(st.sampled_from(ALL), min_size=1, unique=True).map(tuple)
 figures = st.one_of(st.just(()), st.tuples(*[st.integers(0, 4)] * 3))

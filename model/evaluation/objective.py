@@ -1,18 +1,111 @@
-"""Lower bounds of what mappings cost, and how far a result may be from the optimum."""
+"""What searches minimize: objectives, their lower bounds, and limits on them."""
 
 from __future__ import annotations
 
 import re
+from enum import StrEnum
 from functools import reduce
 from math import inf
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, Protocol, TypeAlias, TypeVar
 
 from pydantic import Field, model_validator
 
 from nestmap.model.base import Frozen
 from nestmap.model.errors import InputError
-from nestmap.model.evaluation.cme import Objective
 from nestmap.model.units import CyclesShare, PicoJoules
+
+if TYPE_CHECKING:
+    from nestmap.model.arrays import Floats
+
+Cost = TypeVar("Cost", float, "Floats")
+"""A cost, or one for each row of an array."""
+
+
+class Costs(Protocol):
+    """What takes energy (pJ) and time (cycles): a mapping, a network, a schedule, a design."""
+
+    @property
+    def energy(self) -> float:
+        """Energy in pJ."""
+        ...
+
+    @property
+    def latency(self) -> float:
+        """Latency in cycles."""
+        ...
+
+
+class Objective(StrEnum):
+    """What a search minimizes."""
+
+    ENERGY = "energy"
+    LATENCY = "latency"
+    EDP = "edp"
+
+    @property
+    def unit(self) -> str:
+        """The unit of its values."""
+        return {"energy": "pJ", "latency": "cycles", "edp": "pJ x cycles"}[self.value]
+
+    @property
+    def heading(self) -> str:
+        """Its name at the head of a column."""
+        return "EDP" if self is Objective.EDP else self.value.capitalize()
+
+    @property
+    def long_name(self) -> str:
+        """Its name in a sentence."""
+        return "energy-delay product" if self is Objective.EDP else self.value
+
+    def value_of(self, energy: Cost, latency: Cost) -> Cost:
+        """The objective of an energy (pJ) and a latency (cycles), or of each in two arrays."""
+        match self:
+            case Objective.ENERGY:
+                return energy
+            case Objective.LATENCY:
+                return latency
+            case Objective.EDP:
+                return energy * latency
+
+    def of(self, costs: Costs) -> float:
+        """The value of the objective."""
+        return self.value_of(costs.energy, float(costs.latency))
+
+
+class ScheduleQuantity(StrEnum):
+    """What only schedules on several cores have, and a search over them may minimize."""
+
+    MEMORY = "memory"
+    """The sum of the peak usages of all on-chip memories, in bits."""
+
+
+AllocationObjective: TypeAlias = Objective | ScheduleQuantity
+"""What a search over allocations minimizes."""
+
+ALLOCATION_OBJECTIVES: Final[tuple[AllocationObjective, ...]] = (
+    *(Objective.LATENCY, Objective.ENERGY, Objective.EDP),
+    ScheduleQuantity.MEMORY,
+)
+"""All of them; of equal allocations, the best by the first of these."""
+
+
+class DesignQuantity(StrEnum):
+    """What only designs have, and a sweep may minimize."""
+
+    AREA = "area"
+
+    @property
+    def heading(self) -> str:
+        """Its name at the head of a column."""
+        return "Area"
+
+
+DesignObjective: TypeAlias = Objective | DesignQuantity
+"""A quantity of designs that a sweep minimizes."""
+
+DESIGN_OBJECTIVES: Final[tuple[DesignObjective, ...]] = (*Objective, *DesignQuantity)
+"""All of them."""
+
 
 PROOF_TOLERANCE = 1e-9
 """The share by which an optimal value may exceed its bound: both are sums of rounded numbers."""
