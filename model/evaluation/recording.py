@@ -1,4 +1,4 @@
-"""What a run records in a store, and whether it reuses earlier results."""
+"""What a run records in a store, what it reuses, and what its user calls it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Costs of accelerator components: area, energy of computation, leakage."""
+"""Areas, energies and leakage of components, and the memory macros that cost models get."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The allocation space: node groups of each layer, and the cores they may run on."""
+"""Allocations of node groups to cores: their space, costs, generations of a search, and bound."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Costs of computation nodes on cores: a table with one row per kind of node."""
+"""Kinds of computation nodes, and their costs on cores: a table with one row per kind."""
 
 from __future__ import annotations
 

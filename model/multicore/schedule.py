@@ -1,4 +1,4 @@
-"""A schedule: the times of nodes and transfers, and what each memory holds when."""
+"""A schedule, the problem that it solves, and the result of a search over allocations."""
 
 from __future__ import annotations
 

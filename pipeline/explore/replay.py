@@ -1,4 +1,4 @@
-"""Evaluation of the mappings in a file, without a search."""
+"""Evaluation of given mappings, without a search, and its record as a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resuming interrupted explorations."""
+"""Recorded runs used again: resumed, or the problem of one of their evaluations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes files atomically: a file is complete or absent."""
+"""Writes files atomically, as text or JSON: a file is complete or absent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of the store, by what their rows belong to: content, a run, a search or a sweep."""
+"""The tables of the store, by what their rows belong to, and their references to each other."""
 
 from __future__ import annotations
 

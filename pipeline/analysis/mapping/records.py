@@ -1,4 +1,4 @@
-"""The cost model's records of one mapping, with the totals that a model of it would have."""
+"""The cost model's records of one mapping: totals, port traffic, the loop nest."""
 
 from __future__ import annotations
 

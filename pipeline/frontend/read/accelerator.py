@@ -1,4 +1,4 @@
-"""Reads an accelerator with one core from a file, a bundled name or a Python object."""
+"""Reads accelerators with one core or several: a file, a bundled name or a Python object."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads physical quantities of descriptions; each function states the unit it expects."""
+"""Reads quantities and other values of descriptions; each function states the unit it expects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Renders the explorer's own templates in the documents of the report."""
+"""Addresses of the explorer's pages, and its templates in the documents of the report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stages that rank the spatial mappings of a layer by their lower bounds, all or a few."""
+"""Stages that generate, choose and rank the spatial mappings of a layer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reducers that keep several evaluations: the Pareto front, the k best, or all in order."""
+"""Reducers that keep several evaluations, and the choice among fronts under a limit."""
 
 from __future__ import annotations
 

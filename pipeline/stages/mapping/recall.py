@@ -1,4 +1,4 @@
-"""The stages that reuse recorded searches and layers, and record new ones."""
+"""The ports of searches: observers of evaluations, and the ledger that recalls and records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sweep in brief: what tables, figures and pages show of it."""
+"""A sweep in brief, and its front: what tables, figures and pages show of it."""
 
 from __future__ import annotations
 

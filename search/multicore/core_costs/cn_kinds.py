@@ -1,4 +1,4 @@
-"""Groups computation nodes with equal loops, operands, bits and dataflows into kinds."""
+"""Kinds of computation nodes, and the cores on which the nodes of each may run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads an ONNX file without the external files of its weights."""
+"""Reads an ONNX file without its weights, and locates what the onnx library rejects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counts the operations of pooling and resampling, which read windows of their input."""
+"""Counts the operations of pooling, resampling, reductions, scans, sorting and transforms."""
 
 from __future__ import annotations
 

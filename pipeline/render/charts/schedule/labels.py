@@ -1,4 +1,4 @@
-"""Labels of schedules, and the colours of their layers."""
+"""Labels, colours, kinds of transfers and windows that charts of schedules share."""
 
 from __future__ import annotations
 
