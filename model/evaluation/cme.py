@@ -1,8 +1,6 @@
-"""The cost model evaluation (CME) of one mapping, and the objectives of a search."""
+"""The cost model evaluation (CME) of one mapping."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -15,9 +13,6 @@ from nestmap.model.mapping.dataflow import Dataflow
 from nestmap.model.mapping.spatial import SpatialMapping
 from nestmap.model.mapping.temporal import TemporalMapping
 from nestmap.model.units import Area, AreaUnit, Count, Cycles, CyclesShare, NanoSeconds, PicoJoules
-
-if TYPE_CHECKING:
-    pass
 
 Utilization = float
 """A utilization as a fraction; 1 is full use."""

@@ -22,7 +22,7 @@ Cost = TypeVar("Cost", float, "Floats")
 
 
 class Costs(Protocol):
-    """What takes energy (pJ) and time (cycles): a mapping, a network, a schedule, a design."""
+    """What takes energy (pJ) and time (cycles): a mapping, a network, a schedule."""
 
     @property
     def energy(self) -> float:

@@ -264,7 +264,7 @@ def _record(
     if options.store is None:
         return None
     # imported only when a store is used: DuckDB takes long to import
-    from nestmap.pipeline.explore.replay import record_evaluation  # noqa: PLC0415
+    from nestmap.pipeline.explore.record_evaluation import record_evaluation  # noqa: PLC0415
 
     label = RunLabel.of(options.run_name, options.tags)
     return record_evaluation(network, evaluation, options.store, label)

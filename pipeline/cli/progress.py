@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, final
 
 from nestmap.costmodel.evaluate_rows import is_compiled_before
-from nestmap.model import EvaluationBatch, NetworkProblem, Objective
+from nestmap.model import EvaluationBatch, NetworkProblem, Objective, SpatialMapping
 from nestmap.pipeline.cli.progress_line import ProgressLine, WorkClock
 from nestmap.pipeline.explore.size import ExplorationSize
 from nestmap.pipeline.format.numbers import count, cycles, energy, engineering, gap_text
 from nestmap.pipeline.render.text.plain_table import printable
 from nestmap.search.temporal.exact.walk import WalkState
 
-if TYPE_CHECKING:  # takes long to import
+if TYPE_CHECKING:
     from rich.console import Console
-from dataclasses import dataclass
-
-from nestmap.model import SpatialMapping
 
 # --- how far an exploration is: layers, spatial mappings and mappings, of how many ---
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from time import perf_counter
 from typing import TYPE_CHECKING, Final, final
 
 import typer
 
-if TYPE_CHECKING:  # takes long to import
+if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
-
-
-from time import perf_counter
 
 # --- measures the time that is spent on work, for rates that do not count anything else ---
 

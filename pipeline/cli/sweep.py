@@ -6,8 +6,10 @@ import shlex
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import TracebackType
+from typing import TYPE_CHECKING, final
 
+from nestmap.costmodel.evaluate_rows import is_compiled_before
 from nestmap.model import Counting, InputError
 from nestmap.model.design_space.space import DesignSpace
 from nestmap.pipeline.cli.error_handling import exit_without_mapping
@@ -18,6 +20,7 @@ from nestmap.pipeline.cli.options.sweep import (
     SweepOptions,
 )
 from nestmap.pipeline.cli.printing import check_target, print_note
+from nestmap.pipeline.cli.progress_line import ProgressLine, WorkClock
 from nestmap.pipeline.cli.recorded_sweep import show_front
 from nestmap.pipeline.cli.split_arguments import (
     HINTS,
@@ -26,6 +29,7 @@ from nestmap.pipeline.cli.split_arguments import (
 )
 from nestmap.pipeline.cli.store_target import StoreTarget, print_nothing_kept
 from nestmap.pipeline.explore.choices import member_by_name
+from nestmap.pipeline.format.numbers import count
 from nestmap.pipeline.multicore.options import AllocationOptions
 from nestmap.pipeline.multicore.plan import StreamPlan
 from nestmap.pipeline.render.text.query_result_file import Layout, layout_of, write_answer
@@ -44,17 +48,9 @@ from nestmap.pipeline.util.extras import REPORT, check_installed
 from nestmap.pipeline.util.image_files import check_drawing
 
 if TYPE_CHECKING:
-    from nestmap.store import Store
-from types import TracebackType
-from typing import TYPE_CHECKING, final
-
-from nestmap.costmodel.evaluate_rows import is_compiled_before
-from nestmap.pipeline.cli.progress_line import ProgressLine, WorkClock
-from nestmap.pipeline.format.numbers import count
-
-if TYPE_CHECKING:  # takes long to import
     from rich.console import Console
 
+    from nestmap.store import Store
 
 # --- the progress bar of a sweep: designs, of how many, how fast, and the size of the front ---
 

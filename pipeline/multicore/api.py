@@ -14,7 +14,8 @@ from nestmap.model import InputError, RunLabel, StoreError, narrow_sums
 from nestmap.model.base import copy_with
 from nestmap.model.display import costs_text, view
 from nestmap.model.evaluation.objective import AllocationObjective
-from nestmap.model.multicore.allocation import Allocation, Individual, StreamBound
+from nestmap.model.multicore.accelerator import CoreId
+from nestmap.model.multicore.allocation import Allocation, Fitness, Individual, StreamBound
 from nestmap.model.multicore.core_constraints import check_allocations
 from nestmap.model.multicore.placed_tilings import resolve_names
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem
@@ -26,18 +27,14 @@ from nestmap.pipeline.multicore.pipeline import rebuild_problem, split_network, 
 from nestmap.pipeline.multicore.plan import StreamPlan
 from nestmap.pipeline.multicore.run import ScheduleRun, StreamJob, StreamPorts, StreamProgress
 from nestmap.pipeline.render.notebook.schedule import schedule_html, search_html
-from nestmap.pipeline.stages.multicore.inter_core import schedule_allocation
+from nestmap.pipeline.stages.multicore.inter_core import make_evaluator, schedule_allocation
 from nestmap.pipeline.stages.multicore.split import GivenLoops, split_options
+from nestmap.search.multicore.allocation.initial_allocations import single_core_allocations
 from nestmap.search.parallel import available_workers
 
 if TYPE_CHECKING:
     from nestmap.pipeline.frontend.given import GivenCoreMapping, GivenCores, GivenWorkload
     from nestmap.store import Store
-
-from nestmap.model.multicore.accelerator import CoreId
-from nestmap.model.multicore.allocation import Fitness
-from nestmap.pipeline.stages.multicore.inter_core import make_evaluator
-from nestmap.search.multicore.allocation.initial_allocations import single_core_allocations
 
 # --- A network on a single core: what a schedule on several cores is compared with ---
 

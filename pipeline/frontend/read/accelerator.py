@@ -5,31 +5,26 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nestmap.model import Accelerator
-from nestmap.pipeline.frontend.bundled import resolve_accelerator
-from nestmap.pipeline.frontend.cacti_cache import cached_cacti
-from nestmap.pipeline.frontend.given import source_of
-from nestmap.pipeline.frontend.yaml.hardware.accelerator import parse_accelerator
-
-if TYPE_CHECKING:
-    from nestmap.pipeline.frontend.given import GivenAccelerator
-    from nestmap.store import Store
-from typing import TYPE_CHECKING
-
 from pydantic import ValidationError
 
-from nestmap.model import InputError
+from nestmap.model import Accelerator, InputError
 from nestmap.model.base import copy_with
 from nestmap.model.multicore.accelerator import MultiCoreAccelerator
 from nestmap.model.multicore.core_constraints import CoreMapping
-from nestmap.pipeline.frontend.bundled import resolve_mapping, resolve_multicore
+from nestmap.pipeline.frontend.bundled import (
+    resolve_accelerator,
+    resolve_mapping,
+    resolve_multicore,
+)
+from nestmap.pipeline.frontend.cacti_cache import cached_cacti
+from nestmap.pipeline.frontend.given import source_of
+from nestmap.pipeline.frontend.yaml.hardware.accelerator import parse_accelerator
 from nestmap.pipeline.frontend.yaml.hardware.multicore import parse_multicore
 from nestmap.pipeline.frontend.yaml.mapping import parse_core_mapping
 
 if TYPE_CHECKING:
-    from nestmap.pipeline.frontend.given import GivenCoreMapping, GivenCores
+    from nestmap.pipeline.frontend.given import GivenAccelerator, GivenCoreMapping, GivenCores
     from nestmap.store import Store
-
 
 # --- makes the energies of an accelerator include static energy ---
 

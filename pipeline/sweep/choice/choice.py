@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import islice
+from random import Random
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, final
 
 from nestmap.model import InputError, Objective
+from nestmap.model.design_space.expression_syntax import Value
 from nestmap.model.design_space.objective import expression_of
 from nestmap.model.design_space.parameters import Parameter
-from nestmap.model.design_space.space import Design
+from nestmap.model.design_space.space import Design, is_derived
 from nestmap.model.evaluation.objective import DesignQuantity
 from nestmap.pipeline.sweep.explore_designs import DesignPoints, ExploreDesigns
 from nestmap.pipeline.sweep.options import Strategy
@@ -25,10 +27,6 @@ if TYPE_CHECKING:
     from optuna.samplers import BaseSampler
     from optuna.study import Study
     from optuna.trial import FrozenTrial, Trial
-from random import Random
-
-from nestmap.model.design_space.expression_syntax import Value
-from nestmap.model.design_space.space import is_derived
 
 # --- lets those designs of a space pass that meet its constraints ---
 

@@ -3,33 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Event
 from typing import TYPE_CHECKING, TypeAlias, final
 
 from nestmap.costmodel.area_leakage import total_area
+from nestmap.costmodel.evaluate import evaluate
 from nestmap.costmodel.version import VERSION as COST_MODEL_VERSION
 from nestmap.model import (
     Accelerator,
+    CostModelEvaluation,
     EvaluationBatch,
     InfeasibleLayer,
     MappingConstraints,
+    MappingProblem,
     NetworkEvaluation,
     NetworkProblem,
     Objective,
     Recording,
     RunLabel,
+    SpatialProblem,
+    TemporalMapping,
     Workload,
 )
 from nestmap.model.base import copy_with
 from nestmap.model.design_space.result import NetworkFigures
 from nestmap.model.design_space.space import Design, WeightedNetwork
+from nestmap.model.mapping.problem import ProblemContent
 from nestmap.model.multicore.core_constraints import CoreMapping
 from nestmap.pipeline.explore.api import explore_network
 from nestmap.pipeline.explore.keys import key_of
 from nestmap.pipeline.explore.plan import SearchPlan, exploration_pipeline
-from nestmap.pipeline.stages.mapping.recall import Ports
+from nestmap.pipeline.stages.mapping.recall import Choose, Entry, Explore, Ports
 from nestmap.pipeline.sweep.explore_designs import ExploreDesigns
 from nestmap.pipeline.sweep.methods.design_explorer import DesignExplorer, Outcome, check_wanted
 from nestmap.pipeline.sweep.space.checked_space import CheckedSpace
@@ -38,17 +45,6 @@ from nestmap.search.version import VERSION as SEARCH_VERSION
 
 if TYPE_CHECKING:
     from nestmap.store import Store
-from contextlib import AbstractContextManager, nullcontext
-
-from nestmap.costmodel.evaluate import evaluate
-from nestmap.model import (
-    CostModelEvaluation,
-    MappingProblem,
-    SpatialProblem,
-    TemporalMapping,
-)
-from nestmap.model.mapping.problem import ProblemContent
-from nestmap.pipeline.stages.mapping.recall import Choose, Entry, Explore
 
 # --- layers that several networks have: explored once on each accelerator ---
 

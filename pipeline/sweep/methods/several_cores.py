@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Event
@@ -18,10 +18,12 @@ from nestmap.model import (
     RunLabel,
     Workload,
 )
+from nestmap.model.base import copy_with
 from nestmap.model.design_space.result import NetworkFigures
 from nestmap.model.design_space.space import Design, WeightedNetwork
 from nestmap.model.multicore.accelerator import MultiCoreAccelerator
-from nestmap.model.multicore.allocation import Generation
+from nestmap.model.multicore.allocation import Generation, Individual, StreamBound
+from nestmap.model.multicore.cn_costs import RecordedCost
 from nestmap.model.multicore.core_constraints import CoreMapping
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem
 from nestmap.model.multicore.schedule import ScheduleProblem
@@ -39,11 +41,6 @@ from nestmap.search.version import VERSION as SEARCH_VERSION
 
 if TYPE_CHECKING:
     from nestmap.store import Store
-from collections.abc import Mapping, Sequence
-
-from nestmap.model.base import copy_with
-from nestmap.model.multicore.allocation import Individual, StreamBound
-from nestmap.model.multicore.cn_costs import RecordedCost
 
 # --- costs of computation nodes that several designs and networks have ---
 

@@ -152,3 +152,20 @@ def test_an_exploration_of_known_layers_calls_no_kernel(
     first, again = (set(imported(words, tmp_path)) for _ in range(2))
     assert ON_FIRST_CALL in first
     assert not again & {ON_FIRST_CALL, "pyarrow.compute"}
+
+
+@pytest.mark.parametrize(
+    ("module", "package"),
+    [
+        ("multicore.plan", "deap"),
+        ("multicore.api", "deap"),
+        ("sweep.result.result", "pyarrow"),
+        ("explore.replay", "duckdb"),
+    ],
+)
+def test_what_only_some_runs_need_is_not_imported_with_their_models(
+    module: str, package: str
+) -> None:
+    code = f"import json, sys; import nestmap.pipeline.{module}; print(json.dumps([*sys.modules]))"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert package not in heavy(json.loads(ran.stdout))

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, final
 
-from nestmap.model import InputError, MemoryCost, MemoryMacro, MemoryPort, PortKind
+from nestmap.model import (
+    ImcSizes,
+    InMemoryCompute,
+    InputError,
+    MemoryCost,
+    MemoryMacro,
+    MemoryPort,
+    PortKind,
+)
 from nestmap.model.base import copy_with
 from nestmap.model.errors import shortened, suggestion, warn_of_input
 from nestmap.pipeline.frontend.yaml.field_schema import Field, Need, Origin, one_of
@@ -27,9 +35,6 @@ from nestmap.pipeline.frontend.yaml.quantities import (
 
 if TYPE_CHECKING:
     from nestmap.costmodel.memory_cost.dram import DramPreset
-
-
-from nestmap.model import ImcSizes, InMemoryCompute
 
 # --- costs the cells of an IMC array with a memory model, as their share of a bank ---
 
