@@ -12,7 +12,7 @@ from nestmap.pipeline.sweep.result.result_table import front_table, heading, not
 from nestmap.pipeline.sweep.result.summary import SweepSummary
 from nestmap.store import Store
 
-# --- prints the front of a sweep, and what is to be said of the other designs ---
+# --- prints the front of a sweep, and notes about its other designs ---
 
 
 def show_front(found: SweepSummary) -> None:

@@ -92,7 +92,7 @@ def print_resume_hint(store: Store, place: StoreTarget) -> Generator[None]:
         raise
 
 
-# --- tells whether an argument of a command names a sweep or a run ---
+# --- whether an argument of a command names a sweep or a run ---
 
 
 def is_sweep(store: Store, text: str) -> bool:

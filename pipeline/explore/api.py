@@ -334,7 +334,8 @@ def run_exploration(job: Job, run: ExplorationRun, progress: Progress | None) ->
         InfeasibleError: where no layer has a mapping that fits.
         StoreError: where the store cannot be written.
     """
-    pipeline = run.running(exploration_pipeline(job.plan, _ports(progress, run)))
+    pipeline = exploration_pipeline(job.plan, _ports(progress, run))
+    run.record_pipeline(pipeline)
     total = pipeline(job.network)
     run.finish(total)
     return Exploration(
@@ -396,7 +397,8 @@ def run_front_exploration(
         InfeasibleError: where no layer has a mapping that fits.
         StoreError: where the store cannot be written.
     """
-    pipeline = run.running(front_pipeline(job.plan, _ports(progress, run)))
+    pipeline = front_pipeline(job.plan, _ports(progress, run))
+    run.record_pipeline(pipeline)
     front = pipeline(job.network)
     run.finish(front.best(job.plan.objective))
     return FrontExploration(

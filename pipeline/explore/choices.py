@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from typing import Final, TypeVar
 
@@ -33,17 +33,17 @@ SpatialMappings = SpatialMappingGeneratorStage | AllSpatialMappingsStage
 """Which spatial mappings to search."""
 
 
-def member_by_name(kind: type[Choice], name: str, where: str) -> Choice:
-    """The member of an enumeration with this name.
+def member_by_name(members: Iterable[Choice], name: str, where: str) -> Choice:
+    """The member of an enumeration, or of several, with this name.
 
     Raises:
         InputError: where there is none; ``where`` is the name of the option.
     """
-    try:
-        return kind(name)
-    except ValueError:
-        names = ", ".join(x.value for x in kind)
-        raise InputError(where, repr(name), f"one of {names}") from None
+    every = tuple(members)
+    found = next((x for x in every if x.value == name), None)  # a name may be of any type
+    if found is None:
+        raise InputError(where, repr(name), f"one of {', '.join(x.value for x in every)}")
+    return found
 
 
 def named(kind: type[Choice], name: str | None, where: str) -> Choice | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, Protocol, Self, TypeVar, final
+from typing import Generic, Never, Protocol, Self, TypeVar, final
 from uuid import UUID, uuid4
 
 from nestmap.model import EvaluationBatch, NetworkEvaluation, NetworkProblem, RunLabel
@@ -16,8 +16,6 @@ from nestmap.pipeline.stages.mapping.recall import LayerLedger
 
 Result = TypeVar("Result")
 Records = TypeVar("Records")
-Item = TypeVar("Item")
-Found = TypeVar("Found")
 
 
 class Progress(Protocol):
@@ -38,12 +36,12 @@ class Progress(Protocol):
 class RunHandle(Generic[Result, Records]):
     """An open run: ``finish`` records its result, ``ledger`` its intermediate results.
 
-    ``record_pipeline`` records the pipeline that runs, described as JSON. The ledger also returns
-    the results of earlier runs. Without one, the run is not recorded.
+    ``record_stages`` records the pipeline that runs, described as JSON. The ledger also returns the
+    results of earlier runs. Without one, the run is not recorded.
     """
 
     id: UUID
-    record_pipeline: Callable[[str], None]
+    record_stages: Callable[[str], None]
     finish: Callable[[Result], None]
     ledger: Records | None
 
@@ -52,11 +50,10 @@ class RunHandle(Generic[Result, Records]):
         """A run that is not recorded."""
         return cls(uuid4(), _discard, _discard, None)
 
-    def running(self, pipeline: Stage[Item, Found]) -> Stage[Item, Found]:
-        """The pipeline, recorded as the one that this run runs."""
+    def record_pipeline(self, pipeline: Stage[Never, object]) -> None:
+        """Records the pipeline that runs, before it does."""
         if self.ledger is not None:
-            self.record_pipeline(stages_json(pipeline))
-        return pipeline
+            self.record_stages(stages_json(pipeline))
 
 
 def _discard(result: object) -> None:

@@ -257,7 +257,8 @@ def carry_out_stream(
     """
     if progress is not None:
         progress.split(split)
-    pipeline = run.running(stream_pipeline(job, StreamPorts(run.ledger, progress)))
+    pipeline = stream_pipeline(job, StreamPorts(run.ledger, progress))
+    run.record_pipeline(pipeline)
     found = pipeline(job.problem)
     run.finish(found.schedule)
     name = job.problem.workload.name

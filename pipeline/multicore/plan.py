@@ -142,17 +142,10 @@ def _genetic(
 
 
 def _objectives(names: Sequence[str]) -> tuple[AllocationObjective, ...]:
-    objectives = tuple(_objective(name) for name in names)
+    objectives = tuple(member_by_name(ALLOCATION_OBJECTIVES, name, "objective") for name in names)
     if len(set(objectives)) != len(objectives):
         raise InputError("objective", ", ".join(objectives), "each objective once")
     return objectives
-
-
-def _objective(name: str) -> AllocationObjective:
-    known = {x.value: x for x in ALLOCATION_OBJECTIVES}
-    if name not in known:
-        raise InputError("objective", repr(name), f"one of {', '.join(known)}")
-    return known[name]
 
 
 def _reported(objectives: Sequence[AllocationObjective]) -> Objective:

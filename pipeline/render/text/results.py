@@ -72,7 +72,7 @@ def _without_unit(evaluation: NetworkEvaluation) -> str:
     return ""
 
 
-# --- says which tensors stay on chip, and why others do not ---
+# --- tensors that stay on chip, and the reasons why others do not ---
 
 MOST_REASONS: Final = 10
 MOST_NAMES: Final = 3
@@ -113,7 +113,7 @@ def _subject(tensors: Sequence[KeptTensor], one: str, several: str) -> str:
     return f"{several if len(tensors) > 1 else one} {', '.join(said)}"
 
 
-# --- says where ports are busy for longer than layers take ---
+# --- ports that are busy for longer than layers take ---
 
 
 def overload_note(evaluation: NetworkEvaluation) -> str:

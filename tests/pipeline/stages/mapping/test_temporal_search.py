@@ -8,6 +8,7 @@ from typing import get_args
 import pytest
 
 from nestmap.model import EvaluationBatch, Objective, SpatialProblem
+from nestmap.pipeline.describe import describe
 from nestmap.pipeline.explore.options import SearchName, SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.stages import ExactStage, LomaStage, SalsaStage, SpatialMappingGeneratorStage
@@ -49,7 +50,11 @@ def test_only_an_exhaustive_search_walks(search: Search) -> None:
     walk = search.walk(UNCONNECTED)
     assert (walk is not None) is search.is_exhaustive
     if walk is not None:
-        assert walk.inner_stages()
+        (inner,) = walk.inner_stages()
+        (recalled,) = describe(inner)
+        searched = recalled.inner[0]
+        assert recalled.name == "RecallStage"
+        assert (searched.name, searched.options) == (search.stage_name(), search.stage_options())
 
 
 @every
