@@ -125,10 +125,15 @@ Node = Annotated[LayerNode | VectorNode | NoCostNode, Field(discriminator="kind"
 
 
 class Workload(Frozen, frozen=True):
-    """A network: an acyclic graph of nodes with unique names."""
+    """A network: an acyclic graph of nodes with unique names.
+
+    ``outputs`` are the nodes whose results the network gives out although other nodes read them;
+    what no node reads is an output in any case.
+    """
 
     name: str = Field(min_length=1)
     nodes: tuple[Node, ...]
+    outputs: tuple[str, ...] = ()
 
     @model_validator(mode="after")
     def _check_graph(self) -> Workload:
@@ -142,6 +147,9 @@ class Workload(Frozen, frozen=True):
         for name, count in names.items():
             if count > 1:
                 raise ValueError(f"node {name!r} occurs {count} times; expected different names")
+        for output in self.outputs:
+            if output not in names:
+                raise ValueError(f"output {output!r}; expected the name of a node")
         for node in self.nodes:
             for source in node.sources:
                 if source not in names:
@@ -164,8 +172,8 @@ class Workload(Frozen, frozen=True):
         return cls(name=name, nodes=tuple(nodes))
 
     @cached_property
-    def layers(self) -> tuple[Layer, ...]:
-        """The layers that the array computes, every layer after its sources, else as given."""
+    def in_order(self) -> tuple[Node, ...]:
+        """The nodes, every node after its sources, else as given."""
         by_name = {node.name: node for node in self.nodes}
         position = {name: i for i, name in enumerate(by_name)}
 
@@ -177,8 +185,12 @@ class Workload(Frozen, frozen=True):
             import networkx as nx  # noqa: PLC0415 (takes long to import)
 
             order = nx.lexicographical_topological_sort(self.graph(), key=given_order)
-        nodes = (by_name[name] for name in order)
-        return tuple(node.layer for node in nodes if isinstance(node, LayerNode))
+        return tuple(by_name[name] for name in order)
+
+    @cached_property
+    def layers(self) -> tuple[Layer, ...]:
+        """The layers that the array computes, every layer after its sources, else as given."""
+        return tuple(node.layer for node in self.in_order if isinstance(node, LayerNode))
 
     @property
     def vector_nodes(self) -> tuple[VectorNode, ...]:

@@ -147,7 +147,10 @@ def _workload(small: Skeleton, where: str, name: str, float_bits: int) -> Worklo
             graph.origins[output] = replace(graph.origins[output], node=parts[-1].name)
     if unknown:
         raise unknown_sizes_error(unknown, graph, small, where)
-    workload = Workload(name=name, nodes=tuple(made))
+    read = {source for node in made for source in node.sources}
+    given = dict.fromkeys(graph.origins[x].node for x in outputs if x in graph.origins)
+    inner = tuple(node for node in given if node is not None and node in read)
+    workload = Workload(name=name, nodes=tuple(made), outputs=inner)
     _warn_of_uncounted(workload, where)
     return workload
 
