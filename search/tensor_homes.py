@@ -1,0 +1,546 @@
+"""Chooses where the tensors between layers stay: a shortest path over the homes that are open.
+
+The nodes of a network run one after the other, and every layer as a whole. Each tensor between two
+layers has a *home* from the layer that writes it to the last one that reads it: the outermost
+memory, or one on chip that holds it for all units. A layer's mapping ends in the homes of its
+operands, and may use what the tensors that only wait leave of a memory. So what a layer costs
+depends on the homes of the tensors that are alive while it runs, and on nothing else: node by node,
+the best way to each set of homes of those that live on is enough.
+
+The energy-delay product is no sum over layers. Between two points on a line it is least at one of
+them, so the least product is a corner of the convex hull of all sums. Each corner minimizes some
+weighted sum of energy and latency, so the corners of each set of homes are enough.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import inf, sqrt
+from typing import Final, Generic, NamedTuple, TypeVar, final
+
+from nestmap.model import (
+    OUTPUT,
+    Layer,
+    LayerNode,
+    MappingProblem,
+    NoCostNode,
+    Objective,
+    VectorNode,
+    Workload,
+)
+from nestmap.model.dims import LayerOperand
+from nestmap.model.units import Bits
+
+MOST_OPEN: Final = 6
+"""The most tensors at a time whose homes are chosen; of more, those that live longest leave."""
+
+Found = TypeVar("Found")
+
+Home = str | None
+"""The memory in which a tensor stays; ``None``: the outermost one."""
+
+
+# --- tensors between layers: how large they are, how long they live, which have one home ---
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """The room that a node fills: its bits, and the first and the last step that need it.
+
+    Vector operators whose output is as large as an input that nothing else reads keep that, as do
+    operators that only move data.
+    """
+
+    writer: str
+    bits: Bits
+    first: int
+    last: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """Buffers with one home, because one operand reads all of them.
+
+    ``stays_out`` says why the outermost memory is the only home, if it is.
+    """
+
+    buffers: tuple[int, ...]
+    stays_out: str | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A node that computes: its layer, if that is mapped, and the buffers of its operands.
+
+    What a vector operator writes takes the room of ``replaced`` where both have the same home.
+    """
+
+    node: LayerNode | VectorNode
+    layer: Layer | None
+    operands: dict[LayerOperand, tuple[int, ...]]
+    read: tuple[int, ...]
+    written: int
+    replaced: int | None = None
+
+
+@final
+@dataclass(frozen=True)
+class TensorGraph:
+    """The steps of a network in order, the buffers between them, and the tensors that these are."""
+
+    steps: tuple[Step, ...]
+    buffers: tuple[Buffer, ...]
+    tensors: tuple[Tensor, ...]
+
+    @classmethod
+    def of(cls, workload: Workload, mapped: Sequence[Layer]) -> TensorGraph:
+        """The graph of a network; other layers than ``mapped`` take place, but no mapping."""
+        named = {layer.name for layer in mapped}
+        maker = _GraphMaker(named, _readers(workload), {*workload.outputs})
+        for node in workload.in_order:
+            maker.add(node)
+        return maker.graph()
+
+    def first(self, tensor: int) -> int:
+        """The step that writes the first buffer of a tensor."""
+        return min(self.buffers[b].first for b in self.tensors[tensor].buffers)
+
+    def last(self, tensor: int) -> int:
+        """The last step that reads a tensor."""
+        return max(self.buffers[b].last for b in self.tensors[tensor].buffers)
+
+    @cached_property
+    def tensor_of(self) -> dict[int, int]:
+        """The tensor that each buffer belongs to."""
+        return {b: t for t, tensor in enumerate(self.tensors) for b in tensor.buffers}
+
+    def operands(self, step: int) -> dict[LayerOperand, tuple[int, ...]]:
+        """The buffers of the operands of a layer that other nodes write or may read."""
+        node = self.steps[step]
+        if node.layer is None:
+            return {}
+        return {**node.operands, node.layer.output.name: (node.written,)}
+
+    @cached_property
+    def uses(self) -> dict[int, list[tuple[str, LayerOperand]]]:
+        """The layers and operands that write or read each tensor."""
+        found: dict[int, list[tuple[str, LayerOperand]]] = {t: [] for t in range(len(self.tensors))}
+        for step, node in enumerate(self.steps):
+            for name, buffers in self.operands(step).items():
+                if node.layer is not None:
+                    found[self.tensor_of[buffers[0]]].append((node.layer.name, name))
+        return found
+
+    def vector_home(self, step: int, homes: Sequence[Home] | Mapping[int, Home]) -> Home:
+        """The home of all tensors of a vector operator; ``None``: some are outside, or apart."""
+        node, taken = self.steps[step].node, (*self.steps[step].read, self.steps[step].written)
+        given = sum(not x.constant for x in node.inputs)
+        found = {homes[self.tensor_of[b]] for b in taken}
+        return found.pop() if len(found) == 1 and given <= len(node.sources) else None
+
+    def bits_at(self, tensor: int, step: int) -> Bits:
+        """The bits that a tensor takes during a step."""
+        alive = (self.buffers[b] for b in self.tensors[tensor].buffers)
+        return sum(x.bits for x in alive if x.first <= step <= x.last)
+
+    @cached_property
+    def alive(self) -> tuple[tuple[int, ...], ...]:
+        """The buffers that are needed during each step."""
+        found: list[list[int]] = [[] for _ in self.steps]
+        for b, buffer in enumerate(self.buffers):
+            for i in range(buffer.first, buffer.last + 1):
+                found[i].append(b)
+        return tuple(map(tuple, found))
+
+
+def _readers(workload: Workload) -> dict[str, list[str]]:
+    readers: dict[str, list[str]] = {node.name: [] for node in workload.nodes}
+    for node in workload.nodes:
+        for source in dict.fromkeys(node.sources):
+            readers[source].append(node.name)
+    return readers
+
+
+@final
+class _GraphMaker:
+    """Takes in the nodes of a network in order."""
+
+    def __init__(self, mapped: set[str], readers: dict[str, list[str]], outputs: set[str]) -> None:
+        self._mapped, self._readers, self._outputs = mapped, readers, outputs
+        self._steps: list[Step] = []
+        self._buffers: list[Buffer] = []
+        self._outside: dict[int, str] = {}
+        self._tied: list[frozenset[int]] = []
+        self._shared: set[int] = set()
+        self._values: dict[str, tuple[int, ...]] = {}
+
+    def add(self, node: LayerNode | VectorNode | NoCostNode) -> None:
+        """Takes in a node whose sources are in."""
+        read = tuple(dict.fromkeys(b for source in node.sources for b in self._values[source]))
+        if isinstance(node, NoCostNode):
+            value = self._moved(node, read)
+        else:
+            for b in read:
+                self._buffers[b] = replace(self._buffers[b], last=len(self._steps))
+            value = self._computed(node, read)
+        self._values[node.name] = value
+        if len(self._readers[node.name]) > 1:
+            self._shared.update(value)
+        if not self._readers[node.name] or node.name in self._outputs:
+            self._send_out(value, "it is an output of the network")
+
+    def graph(self) -> TensorGraph:
+        """The graph of all nodes so far."""
+        groups = [frozenset([b]) for b in range(len(self._buffers))]
+        for tied in self._tied:
+            joined = tied.union(*(group for group in groups if group & tied))
+            groups = [group for group in groups if not group & tied] + [joined]
+        tensors = [self._tensor(sorted(group)) for group in sorted(groups, key=min)]
+        return TensorGraph(tuple(self._steps), tuple(self._buffers), tuple(tensors))
+
+    def _tensor(self, group: list[int]) -> Tensor:
+        reasons = [self._outside[b] for b in group if b in self._outside]
+        return Tensor(tuple(group), reasons[0] if reasons else None)
+
+    def _moved(self, node: NoCostNode, read: tuple[int, ...]) -> tuple[int, ...]:
+        """What a node gives that computes nothing: what it reads."""
+        if not node.known:
+            self._send_out(read, f"{node.name} of the unknown type {node.operator} reads it")
+        given = sum(not x.constant for x in node.inputs)
+        if given > len(node.sources) or not all(self._values[x] for x in node.sources):
+            self._send_out(read, f"{node.name} joins it with an input of the network")
+        self._tie(read)
+        return read
+
+    def _computed(self, node: LayerNode | VectorNode, read: tuple[int, ...]) -> tuple[int, ...]:
+        """What a node gives that computes: a new buffer, or one of those that it reads."""
+        if isinstance(node, VectorNode):
+            return self._vector(node, read)
+        sources = {x.name: x.source for x in node.layer.inputs if x.source is not None}
+        operands = {x: self._values[name] for x, name in sources.items() if self._values[name]}
+        for buffers in operands.values():
+            self._tie(buffers)
+        output = node.layer.output
+        bits = node.layer.elements(output.name) * output.precision
+        return self._new(node, bits, read, operands)
+
+    def _vector(self, node: VectorNode, read: tuple[int, ...]) -> tuple[int, ...]:
+        """What a vector operator gives: it works in place where nothing else reads its input."""
+        values = (self._values[source] for source in node.sources)
+        free = [x[0] for x in values if len(x) == 1 and x[0] not in self._shared]
+        bits = node.bits_written
+        if free and self._buffers[free[0]].bits == bits:
+            self._steps.append(Step(node, None, {}, read, free[0]))
+            value: tuple[int, ...] = (free[0],)
+        else:
+            value = self._new(node, bits, read, {})
+            self._steps[-1] = replace(self._steps[-1], replaced=free[0] if free else None)
+        if not node.outputs or any(x.sizes is None for x in node.outputs):
+            self._send_out(value, "its size is not known")
+        return value
+
+    def _new(
+        self,
+        node: LayerNode | VectorNode,
+        bits: Bits,
+        read: tuple[int, ...],
+        operands: dict[LayerOperand, tuple[int, ...]],
+    ) -> tuple[int, ...]:
+        """A new buffer that a step writes."""
+        step, b = len(self._steps), len(self._buffers)
+        is_layer = isinstance(node, LayerNode) and node.name in self._mapped
+        layer = node.layer if isinstance(node, LayerNode) and is_layer else None
+        self._buffers.append(Buffer(node.name, bits, step, step))
+        self._steps.append(Step(node, layer, operands, read, b))
+        return (b,)
+
+    def _tie(self, buffers: tuple[int, ...]) -> None:
+        if len(buffers) > 1:
+            self._tied.append(frozenset(buffers))
+
+    def _send_out(self, buffers: tuple[int, ...], reason: str) -> None:
+        for b in buffers:
+            self._outside.setdefault(b, reason)
+
+
+# --- the memories that may hold a tensor, and why others may not ---
+
+
+@final
+@dataclass(frozen=True)
+class OpenHomes:
+    """The memories on chip that may hold each tensor, and why a tensor has none.
+
+    Such a memory has one instance for the whole array, holds the operands of all layers that write
+    or read the tensor, and is large enough for it alone.
+    """
+
+    memories: tuple[tuple[str, ...], ...]
+    reasons: dict[int, str]
+
+    @classmethod
+    def of(cls, graph: TensorGraph, problems: Mapping[str, MappingProblem]) -> OpenHomes:
+        """The homes of the tensors of layers on one accelerator."""
+        found = [_open_homes(graph, t, problems) for t in range(len(graph.tensors))]
+        reasons = {t: x for t, x in enumerate(found) if isinstance(x, str)}
+        memories = [() if isinstance(x, str) else x for x in found]
+        for step in range(len(graph.steps)):
+            waiting = {graph.tensor_of[b] for b in graph.alive[step]}
+            chosen = sorted(t for t in waiting if memories[t])
+            chosen.sort(key=lambda t: graph.last(t) - graph.first(t))
+            for t in chosen[MOST_OPEN:]:
+                memories[t] = ()
+                reasons[t] = f"homes are chosen of at most {MOST_OPEN} tensors at a time"
+        return cls(tuple(memories), reasons)
+
+
+def _open_homes(
+    graph: TensorGraph, t: int, problems: Mapping[str, MappingProblem]
+) -> tuple[str, ...] | str:
+    """The memories that may hold a tensor, or why none may."""
+    tensor, accelerator = graph.tensors[t], next(iter(problems.values())).accelerator
+    if tensor.stays_out is not None:
+        return tensor.stays_out
+    serving = [
+        level
+        for level in accelerator.levels_of(OUTPUT)[:-1]
+        if accelerator.instances_of(level) == 1
+    ]
+    for layer, operand in graph.uses[t]:
+        problem = problems[layer]
+        if problem.constraints.memory_levels:
+            return f"the mapping fixes the memories of {layer}"
+        serving = [level for level in serving if level in problem.levels(operand)[:-1]]
+    if not serving:
+        return "no memory on chip holds it for all units"
+    steps = range(graph.first(t), graph.last(t) + 1)
+    bits = max(graph.bits_at(t, step) for step in steps)
+    largest = max(serving, key=lambda level: level.instance.size)
+    if bits > largest.instance.size:
+        return f"{largest.name} has {largest.instance.size:,} bit, it takes {bits:,}"
+    return tuple(level.name for level in serving if level.instance.size >= bits)
+
+
+def why_out(
+    graph: TensorGraph, homes: Sequence[Home], open_homes: OpenHomes, sizes: dict[str, Bits], t: int
+) -> str:
+    """Why a tensor stays in the outermost memory, where others have these homes."""
+    if not open_homes.memories[t]:
+        return open_homes.reasons[t]
+    memory = max(open_homes.memories[t], key=lambda name: sizes[name])
+    there = {**dict(enumerate(homes)), t: memory}
+    for step in range(graph.first(t), graph.last(t) + 1):
+        taken, bits = taken_bits(graph, step, there)[memory], graph.bits_at(t, step)
+        if taken > sizes[memory]:
+            told = f"it takes {bits:,} beside {taken - bits:,} of other tensors"
+            return f"{memory} has {sizes[memory]:,} bit, {told}"
+    return "layers would cost more with it on chip, or not fit beside it"
+
+
+def taken_bits(graph: TensorGraph, step: int, homes: Mapping[int, Home]) -> Counter[str]:
+    """What all tensors take of each memory during a step."""
+    node, tensor_of = graph.steps[step], graph.tensor_of
+    taken = Counter[str]()
+    for b in graph.alive[step]:
+        if (home := homes[tensor_of[b]]) is not None:
+            taken[home] += graph.buffers[b].bits
+    if node.replaced is not None:
+        home = homes[tensor_of[node.replaced]]
+        if home is not None and home == homes[tensor_of[node.written]]:
+            taken[home] -= min(graph.buffers[b].bits for b in (node.replaced, node.written))
+    return taken
+
+
+# --- the shortest path ---
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A step under some homes: where the tensors of its operands are, and what others take."""
+
+    homes: tuple[tuple[LayerOperand, Home], ...]
+    waiting: tuple[tuple[str, Bits], ...]
+
+
+class Costs(NamedTuple, Generic[Found]):
+    """What a step costs (pJ, cycles), a lower bound of that, and what was found for its layer."""
+
+    energy: float
+    latency: float
+    bound: float | None
+    found: Found | None
+
+
+Costing = Callable[[Layer, Visit], "Costs[Found] | None"]
+"""The costs of a layer on a visit; ``None``: it has no mapping there."""
+
+VectorCosting = Callable[[VectorNode, Home], tuple[float, float]]
+"""Energy and latency of a vector operator, all of whose tensors have this home."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Placement(Generic[Found]):
+    """The home of each tensor, what was found for each layer, in order, and a lower bound.
+
+    ``bound`` is one of the total, whatever the homes: a product of two sums is at least the square
+    of the sum of the roots of the products (Cauchy and Schwarz). ``None``: some layer has none.
+    """
+
+    homes: tuple[Home, ...]
+    found: tuple[Found, ...]
+    bound: float | None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Path(Generic[Found]):
+    """A way to a step: its costs, and the steps before, the last one first."""
+
+    energy: float = 0.0
+    latency: float = 0.0
+    before: _Path[Found] | None = None
+    chosen: tuple[int, Home] | None = None
+    found: Found | None = None
+
+    def then(self, costs: Costs[Found], chosen: tuple[int, Home] | None) -> _Path[Found]:
+        """The way through one more step."""
+        energy, latency = self.energy + costs.energy, self.latency + costs.latency
+        return _Path(energy, latency, self, chosen, costs.found)
+
+    def steps(self) -> Iterator[_Path[Found]]:
+        """The ways to each step of this one, the first step first."""
+        passed: list[_Path[Found]] = []
+        path: _Path[Found] | None = self
+        while path is not None:
+            passed.append(path)
+            path = path.before
+        return reversed(passed)
+
+
+def place(
+    graph: TensorGraph,
+    memories: Sequence[tuple[str, ...]],
+    sizes: dict[str, Bits],
+    costing: tuple[Costing[Found], VectorCosting],
+    objective: Objective,
+) -> Placement[Found]:
+    """The homes with the least total costs of all layers, and of the vector operators.
+
+    ``memories`` are those on chip that may hold each tensor, ``sizes`` their bits. All tensors in
+    the outermost memory are one of the placements, so no placement is worse than that.
+    """
+
+    def costs(step: int, homes: Mapping[int, Home]) -> Costs[Found] | None:
+        visit, layer = _visit(graph, step, homes, sizes), graph.steps[step].layer
+        node = graph.steps[step].node
+        if visit is None:
+            return None
+        if layer is not None:
+            return costing[0](layer, visit)
+        if isinstance(node, LayerNode):
+            return Costs(0.0, 0.0, 0.0, None)
+        energy, latency = costing[1](node, graph.vector_home(step, homes))
+        return Costs(energy, latency, objective.value_of(energy, latency), None)
+
+    def bounds(step: int, homes: Mapping[int, Home]) -> Costs[Found] | None:
+        known = costs(step, homes)
+        if known is None or known.bound is None:
+            return known and Costs(-inf, 0.0, None, None)
+        least = sqrt(known.bound) if objective is Objective.EDP else known.bound
+        return Costs(least, 0.0, None, None)
+
+    paths = _shortest(graph, memories, costs, objective)
+    best = min(paths, key=lambda path: _rank(path, objective))
+    least = min(path.energy for path in _shortest(graph, memories, bounds, Objective.ENERGY))
+    steps = list(best.steps())
+    homes = dict(path.chosen for path in steps if path.chosen is not None)
+    return Placement(
+        tuple(homes.get(t) for t in range(len(graph.tensors))),
+        tuple(path.found for path in steps if path.found is not None),
+        None if least == -inf else least**2 if objective is Objective.EDP else least,
+    )
+
+
+def _visit(
+    graph: TensorGraph, step: int, homes: Mapping[int, Home], sizes: dict[str, Bits]
+) -> Visit | None:
+    """What a step finds; ``None``: some memory cannot hold all that waits in it."""
+    layer, tensor_of = graph.steps[step].layer, graph.tensor_of
+    taken = taken_bits(graph, step, homes)
+    ends: list[tuple[LayerOperand, Home]] = []
+    held: dict[tuple[int, bool], Bits] = {}
+    for name, buffers in graph.operands(step).items():
+        tensor, is_output = tensor_of[buffers[0]], buffers == (graph.steps[step].written,)
+        ends.append((name, homes[tensor]))
+        if layer is not None:
+            bits = min(sum(graph.buffers[b].bits for b in buffers), tensor_bits(layer, name))
+            held[tensor, is_output] = max(held.get((tensor, is_output), 0), bits)
+    for (tensor, _), bits in held.items():  # what the mapping of the layer holds itself, once
+        if (home := homes[tensor]) is not None:
+            taken[home] -= bits
+    if any(bits > sizes[memory] for memory, bits in taken.items()):
+        return None
+    return Visit(tuple(ends), tuple((x, bits) for x, bits in sorted(taken.items()) if bits > 0))
+
+
+def tensor_bits(layer: Layer, name: LayerOperand) -> Bits:
+    """The bits of the part of a tensor that a layer reads or writes."""
+    return layer.elements(name) * layer.operand(name).precision
+
+
+def _shortest(
+    graph: TensorGraph,
+    memories: Sequence[tuple[str, ...]],
+    costs: Callable[[int, Mapping[int, Home]], Costs[Found] | None],
+    objective: Objective,
+) -> list[_Path[Found]]:
+    """The best paths through all steps."""
+    known: dict[tuple[tuple[int, Home], ...], list[_Path[Found]]] = {(): [_Path()]}
+    for step, node in enumerate(graph.steps):
+        tensor = graph.tensor_of[node.written]
+        is_new = graph.first(tensor) == step
+        ways: dict[tuple[tuple[int, Home], ...], list[_Path[Found]]] = {}
+        for key, paths in known.items():
+            for home in (*memories[tensor], None) if is_new else (dict(key)[tensor],):
+                homes = {**dict(key), tensor: home}
+                found = costs(step, homes)
+                if found is None:
+                    continue
+                chosen = (tensor, home) if is_new else None
+                left = tuple((t, x) for t, x in sorted(homes.items()) if graph.last(t) > step)
+                ways.setdefault(left, []).extend(path.then(found, chosen) for path in paths)
+        known = {key: _kept(paths, objective) for key, paths in ways.items()}
+    return [path for paths in known.values() for path in paths]
+
+
+def _rank(path: _Path[Found], objective: Objective) -> tuple[float, float, float]:
+    """Ties as everywhere: by the objective, then by energy, then by latency."""
+    return objective.of(path), path.energy, path.latency
+
+
+def _kept(paths: Sequence[_Path[Found]], objective: Objective) -> list[_Path[Found]]:
+    """Those of the paths to one set of homes that may be part of the best one."""
+    if objective is not Objective.EDP:
+        return [min(paths, key=lambda path: _rank(path, objective))]
+    corners: list[_Path[Found]] = []
+    for path in sorted(paths, key=lambda path: (path.energy, path.latency)):
+        if corners and path.latency >= corners[-1].latency:
+            continue
+        while len(corners) > 1 and not _turns(corners[-2], corners[-1], path):
+            corners.pop()
+        corners.append(path)
+    return corners
+
+
+def _turns(first: _Path[Found], second: _Path[Found], third: _Path[Found]) -> bool:
+    """Whether the second of three paths is a corner of the lower convex hull."""
+    right = (second.energy - first.energy) * (third.latency - first.latency)
+    return right > (second.latency - first.latency) * (third.energy - first.energy)
