@@ -47,7 +47,6 @@ class FlatProblem:
     # [x, d] 1 if all iterations have to lie at or below the innermost memory
     held: Annotated[Ints, (OPERANDS, DIMENSIONS)]
     levels: Annotated[Ints, (OPERANDS,)]  # [x] number of memory levels
-    whole_level: Annotated[Ints, (OPERANDS,)]  # [x] the lowest that has to hold all loops
     # [x, l] bits of an element as it is stored: of the output finished, and of a partial sum
     element_bits: Annotated[Floats, (OPERANDS, LEVELS)]
     partial_bits: Annotated[Floats, (OPERANDS, LEVELS)]
@@ -69,6 +68,7 @@ class FlatProblem:
     least_overlap: float  # 0 if short windows are exact, else minus infinity
     memory: Annotated[Ints, (OPERANDS, LEVELS)]  # [x, l] memory of a level (-1 at level 0)
     memory_size: Annotated[Floats, (MEMORIES,)]  # [m] bits
+    memory_room: Annotated[Floats, (MEMORIES,)]  # [m] those that the layer may use
     slots: Annotated[Ints, (MEMORIES,)]  # [m] operands of the layer that it holds
     # [m, i] operand and level of each slot, in the order in which the memory names them
     slot_operand: Annotated[Ints, (MEMORIES, OPERANDS)]

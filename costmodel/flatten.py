@@ -157,9 +157,9 @@ def _put_memories(flat: FlatProblem, problem: MappingProblem) -> None:
     where = f"accelerator {accelerator.name}: memory levels of one operand and the array"
     memories = [level.instance for level in accelerator.memories]
     flat.memories = len(memories)
-    fill_corner(
-        flat.memory_size, [m.size for m in memories], f"accelerator {accelerator.name}: memories"
-    )
+    sizes, room = [m.size for m in memories], [problem.room_in(x) for x in accelerator.memories]
+    fill_corner(flat.memory_size, sizes, f"accelerator {accelerator.name}: memories")
+    fill_corner(flat.memory_room, room, f"accelerator {accelerator.name}: memories")
     fill_corner(flat.double_buffered, [m.double_buffered for m in memories], "memories")
     fill_corner(flat.reuses_windows, [m.window_reuse for m in memories], "memories")
     fill_corner(flat.memory, _memory_of_level(problem), where)
@@ -170,16 +170,6 @@ def _put_memories(flat: FlatProblem, problem: MappingProblem) -> None:
                 flat.slot_level[m, flat.slots[m]] = list(flat.memory[x]).index(m)
                 flat.slots[m] += 1
     fill_corner(flat.levels, [len(problem.levels(o.name)) for o in problem.layer.operands], where)
-    whole = [_whole_level(problem, operand.name) for operand in problem.layer.operands]
-    fill_corner(flat.whole_level, whole, where)
-
-
-def _whole_level(problem: MappingProblem, operand: LayerOperand) -> int:
-    """The number of the lowest memory level that has to hold all loops: the top level."""
-    names = [level.name for level in problem.levels(operand)]
-    tops = {top.operand: top.memory for top in problem.top_levels}
-    top = tops.get(problem.links[operand], names[-1])
-    return names.index(top) + 1 if top in names else len(names)
 
 
 def _put_bits(flat: FlatProblem, problem: MappingProblem) -> None:

@@ -22,10 +22,12 @@ _MOST: Final = 2**53
 """Counts up to this number are exact as floats, as everywhere in the cost model."""
 
 
-def evaluate_vector(node: VectorNode, accelerator: Accelerator) -> VectorEvaluation:
+def evaluate_vector(
+    node: VectorNode, accelerator: Accelerator, home: MemoryLevel | None = None
+) -> VectorEvaluation:
     """The cost of one vector operator on an accelerator: energies in pJ, latencies in cycles.
 
-    Every input is read once and every output written once, where
+    Every input is read once and every output written once, in ``home``, or else where
     :attr:`~nestmap.model.Accelerator.vector_memory` specifies: the operator takes the place of
     the array, so it uses the ports that serve the output towards the array (``O, tl`` to read,
     ``O, fl`` to write). A tensor takes ``ceil(bits / width_max)`` words of a port and each word
@@ -41,7 +43,7 @@ def evaluate_vector(node: VectorNode, accelerator: Accelerator) -> VectorEvaluat
     Raises:
         InputError: if no memory holds outputs, or a count exceeds 2**53.
     """
-    memory = accelerator.vector_memory
+    memory = home or accelerator.vector_memory
     if memory is None:
         raise InputError(
             f"accelerator {accelerator.name}", "no memory for outputs", f"a memory with {OUTPUT}"

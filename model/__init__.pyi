@@ -32,8 +32,11 @@ from .evaluation.recording import RecordMode as RecordMode
 from .evaluation.recording import RunLabel as RunLabel
 from .evaluation.result import Infeasibility as Infeasibility
 from .evaluation.result import InfeasibleLayer as InfeasibleLayer
+from .evaluation.result import KeptTensor as KeptTensor
 from .evaluation.result import LayerResult as LayerResult
 from .evaluation.result import NetworkEvaluation as NetworkEvaluation
+from .evaluation.result import OnChip as OnChip
+from .evaluation.result import OutsideCosts as OutsideCosts
 from .evaluation.result import SearchStatistics as SearchStatistics
 from .hardware.accelerator import Accelerator as Accelerator
 from .hardware.accelerator import ArraySide as ArraySide
@@ -69,9 +72,9 @@ from .mapping.constraints import PinnedMemory as PinnedMemory
 from .mapping.constraints import UnrollingHint as UnrollingHint
 from .mapping.dataflow import Dataflow as Dataflow
 from .mapping.problem import LayerTopLevels as LayerTopLevels
-from .mapping.problem import Leaving as Leaving
 from .mapping.problem import MappingProblem as MappingProblem
 from .mapping.problem import NetworkProblem as NetworkProblem
+from .mapping.problem import Reserved as Reserved
 from .mapping.problem import SpatialProblem as SpatialProblem
 from .mapping.problem import TopLevel as TopLevel
 from .mapping.problem import without_unused_levels as without_unused_levels

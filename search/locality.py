@@ -3,32 +3,18 @@
 A tensor with one producer and one consumer stays in the lowest memory with sufficient capacity;
 tensors at branches go through the top memory. Weights stay in a memory that fits those of the
 entire network. Source: ZigZag's and DeFiNES' inter-layer data locality (Mei et al., HPCA 2023).
-
-By exact counting, weights and the network's input and output also move once between the memory in
-which they stay and the outermost one; by the reference's they are there from the beginning.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 from typing import final
 
-from nestmap.model import (
-    Counting,
-    Layer,
-    LayerTopLevels,
-    Leaving,
-    MappingProblem,
-    MemoryLevel,
-    TopLevel,
-    Workload,
-)
+from nestmap.model import Layer, LayerTopLevels, MappingProblem, MemoryLevel, TopLevel, Workload
 from nestmap.model.dims import LayerOperand, MemoryOperand
 from nestmap.model.units import Bits
-from nestmap.model.workload.layer import Operand
 
 
 def keep_on_chip(
@@ -40,7 +26,13 @@ def keep_on_chip(
     input and output go through the top memory; otherwise they start and end on chip if they fit.
     """
     network = _Network(workload.readers, tuple(problems))
-    return tuple(_plan_layer(network, problem, data_from_top=data_from_top) for problem in problems)
+    return tuple(
+        LayerTopLevels(
+            layer=problem.layer.name,
+            top_levels=tuple(_top_levels(network, problem, data_from_top=data_from_top)),
+        )
+        for problem in problems
+    )
 
 
 @final
@@ -96,33 +88,6 @@ class _Network:
             if needed <= set(level.operands) and self._has_room(level, self._held(problem, level)):
                 yield level
 
-    def no_room_for_weights(self) -> str:
-        """That no memory on chip fits all weights beside the activations of some layer."""
-        level = self._largest(self.weight_operands)
-        if level is None:
-            return "no memory on chip holds the weights for all units"
-        needed = self.weight_bits + min(self._held(problem, level) for problem in self.problems)
-        return (
-            f"{level.name} has {level.instance.size:,} bit, weights and activations take {needed:,}"
-        )
-
-    def no_room_for_activations(self, layer: str) -> str:
-        """That no memory on chip fits a layer's input and output."""
-        problem = self.by_layer[layer]
-        level = self._largest({problem.links[x] for x in self._activations(problem)})
-        if level is None:
-            return "no memory on chip holds input and output for all units"
-        held, size = self._held(problem, level), level.instance.size
-        weights = self.weight_bits if self.weight_operands & {*level.operands} else 0
-        beside = f" beside {weights:,} of weights" if weights else ""
-        return f"{level.name} has {size:,} bit, input and output take {held:,}{beside}"
-
-    def _largest(self, operands: AbstractSet[MemoryOperand]) -> MemoryLevel | None:
-        """The largest memory below the outermost one that may keep the data of these operands."""
-        on_chip = self.problems[0].accelerator.memories[:-1]
-        fitting = [x for x in on_chip if operands <= {*x.operands} and self._serves_all(x)]
-        return max(fitting, key=lambda level: level.instance.size, default=None)
-
     def has_room_for_input(self, layer: str, level: MemoryLevel) -> bool:
         """Whether the memory fits a layer's only input, in the size that the layer reads."""
         problem = self.by_layer[layer]
@@ -154,11 +119,8 @@ class _Network:
         A memory with several instances does not qualify: a tensor is not in one place there.
         """
         weights = self.weight_bits if self.weight_operands & set(level.operands) else 0
-        return self._serves_all(level) and activations + weights <= level.instance.size
-
-    def _serves_all(self, level: MemoryLevel) -> bool:
-        """Whether one instance serves the whole array."""
-        return {*self.problems[0].accelerator.array.sizes} == {*level.served_dimensions}
+        everywhere = set(self.problems[0].accelerator.array.sizes) == set(level.served_dimensions)
+        return everywhere and activations + weights <= level.instance.size
 
     def reader(self, layer: str) -> str | None:
         """The only consumer of the output, if it has no other input; ``None`` at branches."""
@@ -175,13 +137,6 @@ class _Network:
         """Whether the output has several consumers, or a consumer with other inputs."""
         return not self.only_last(layer) and self.reader(layer) is None
 
-    def outside(self, layer: str) -> tuple[LayerOperand, ...]:
-        """The operands that no other layer writes or reads: weights, and those of the network."""
-        content = self.by_layer[layer].layer
-        inputs = () if self.writers[layer] else _inputs(content)
-        outputs = () if self.readers[layer] else (content.output.name,)
-        return *_weights(content), *inputs, *outputs
-
     def only_first(self, layer: str) -> bool:
         """Whether this layer is the only one with external inputs, and has no other inputs."""
         firsts = [name for name, writers in self.writers.items() if not writers]
@@ -192,33 +147,20 @@ class _Network:
         return [name for name, readers in self.readers.items() if not readers] == [layer]
 
 
-def _plan_layer(
+def _top_levels(
     network: _Network, problem: MappingProblem, *, data_from_top: bool
-) -> LayerTopLevels:
-    """The top levels of a layer's operands, in order, and why others do not stay on chip."""
-    layer, tops, leaving = problem.layer, list[TopLevel](), list[Leaving]()
-    outside, is_exact = network.outside(layer.name), problem.accelerator.counting is Counting.EXACT
+) -> Iterator[TopLevel]:
+    """The top levels of a layer's operands, in order."""
+    layer = problem.layer
+    inputs, weights = _inputs(layer), _weights(layer)
+    found = {
+        layer.output.name: _output_level(network, layer.name, data_from_top=data_from_top),
+        **{x: _input_level(network, layer.name, data_from_top=data_from_top) for x in inputs},
+        **dict.fromkeys(weights, network.weight_level),
+    }
     for operand in layer.operands:
-        level = _level_of(network, layer, operand, data_from_top=data_from_top)
-        outermost = problem.levels(operand.name)[-1]
-        memory, carried = (level or outermost).name, problem.links[operand.name]
-        moves = is_exact and operand.name in outside and memory != outermost.name
-        tops.append(TopLevel(operand=carried, memory=memory, moves_once=moves))
-        if memory == outermost.name and operand.name in (layer.output.name, *outside):
-            reason = _why_leaving(network, layer, operand, data_from_top=data_from_top)
-            leaving.append(Leaving(operand=carried, reason=reason))
-    return LayerTopLevels(layer=layer.name, top_levels=tuple(tops), leaving=tuple(leaving))
-
-
-def _level_of(
-    network: _Network, layer: Layer, operand: Operand, *, data_from_top: bool
-) -> MemoryLevel | None:
-    """The memory in which an operand stays; ``None``: the outermost one."""
-    if operand == layer.output:
-        return _output_level(network, layer.name, data_from_top=data_from_top)
-    if operand.name in _weights(layer):
-        return network.weight_level
-    return _input_level(network, layer.name, data_from_top=data_from_top)
+        level = found[operand.name] or problem.levels(operand.name)[-1]
+        yield TopLevel(operand=problem.links[operand.name], memory=level.name)
 
 
 def _output_level(network: _Network, layer: str, *, data_from_top: bool) -> MemoryLevel | None:
@@ -240,30 +182,6 @@ def _input_level(network: _Network, layer: str, *, data_from_top: bool) -> Memor
     if network.only_first(layer) and not data_from_top:
         return _output_level(network, layer, data_from_top=data_from_top)
     return None
-
-
-def _why_leaving(network: _Network, layer: Layer, operand: Operand, *, data_from_top: bool) -> str:
-    """Why weights, an output or an external input do not stay on chip."""
-    if operand.name in _weights(layer):
-        return network.no_room_for_weights()
-    if operand == layer.output:
-        return _why_output_leaves(network, layer.name, data_from_top=data_from_top)
-    if network.only_first(layer.name):
-        return "it stays only where the output of the layer does"
-    return "the layer is not the only one with an input of the network, or has another input"
-
-
-def _why_output_leaves(network: _Network, layer: str, *, data_from_top: bool) -> str:
-    readers = network.readers[layer]
-    if len(readers) > 1:
-        return "several layers read it"
-    if readers and network.branches(layer):
-        return "the layer that reads it has another input"
-    if not readers and not network.only_last(layer):
-        return "the network has several outputs"
-    if not readers and data_from_top:
-        return "the output of the network goes to the outermost memory"
-    return network.no_room_for_activations(layer)
 
 
 def _inputs(layer: Layer) -> tuple[LayerOperand, ...]:

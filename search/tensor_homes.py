@@ -137,12 +137,22 @@ class TensorGraph:
                     found[self.tensor_of[buffers[0]]].append((node.layer.name, name))
         return found
 
-    def vector_home(self, step: int, homes: Sequence[Home] | Mapping[int, Home]) -> Home:
-        """The home of all tensors of a vector operator; ``None``: some are outside, or apart."""
+    def vector_home(self, step: int, homes: Mapping[int, Home]) -> Home:
+        """The home of all tensors of a vector operator, which it then reads and writes.
+
+        ``None``: some are outside, in other memories, or neither written nor read by a layer.
+        """
         node, taken = self.steps[step].node, (*self.steps[step].read, self.steps[step].written)
         given = sum(not x.constant for x in node.inputs)
-        found = {homes[self.tensor_of[b]] for b in taken}
+        found = {homes.get(self.tensor_of[b]) for b in taken}
         return found.pop() if len(found) == 1 and given <= len(node.sources) else None
+
+    def homes_in(self, tops: Mapping[tuple[str, LayerOperand], str]) -> dict[int, str]:
+        """The homes of tensors, where the operands of layers end in these memories on chip."""
+        found = {
+            t: {tops.get(use) for use in uses} for t, uses in self.uses.items() if len(uses) > 0
+        }
+        return {t: home for t, (home, *more) in found.items() if home is not None and not more}
 
     def bits_at(self, tensor: int, step: int) -> Bits:
         """The bits that a tensor takes during a step."""
@@ -278,10 +288,11 @@ class OpenHomes:
     """The memories on chip that may hold each tensor, and why a tensor has none.
 
     Such a memory has one instance for the whole array, holds the operands of all layers that write
-    or read the tensor, and is large enough for it alone.
+    or read the tensor, and is large enough for it alone. ``sizes`` are those of all memories.
     """
 
     memories: tuple[tuple[str, ...], ...]
+    sizes: dict[str, Bits]
     reasons: dict[int, str]
 
     @classmethod
@@ -297,7 +308,8 @@ class OpenHomes:
             for t in chosen[MOST_OPEN:]:
                 memories[t] = ()
                 reasons[t] = f"homes are chosen of at most {MOST_OPEN} tensors at a time"
-        return cls(tuple(memories), reasons)
+        levels = next(iter(problems.values())).accelerator.memories
+        return cls(tuple(memories), {x.name: x.instance.size for x in levels}, reasons)
 
 
 def _open_homes(
@@ -307,6 +319,8 @@ def _open_homes(
     tensor, accelerator = graph.tensors[t], next(iter(problems.values())).accelerator
     if tensor.stays_out is not None:
         return tensor.stays_out
+    if not graph.uses[t]:
+        return "no layer writes or reads it"
     serving = [
         level
         for level in accelerator.levels_of(OUTPUT)[:-1]
@@ -327,14 +341,13 @@ def _open_homes(
     return tuple(level.name for level in serving if level.instance.size >= bits)
 
 
-def why_out(
-    graph: TensorGraph, homes: Sequence[Home], open_homes: OpenHomes, sizes: dict[str, Bits], t: int
-) -> str:
-    """Why a tensor stays in the outermost memory, where others have these homes."""
-    if not open_homes.memories[t]:
-        return open_homes.reasons[t]
-    memory = max(open_homes.memories[t], key=lambda name: sizes[name])
-    there = {**dict(enumerate(homes)), t: memory}
+def why_out(graph: TensorGraph, chosen: Sequence[Home], homes: OpenHomes, t: int) -> str:
+    """Why a tensor stays in the outermost memory, where others have the chosen homes."""
+    if not homes.memories[t]:
+        return homes.reasons[t]
+    sizes = homes.sizes
+    memory = max(homes.memories[t], key=lambda name: sizes[name])
+    there = {**dict(enumerate(chosen)), t: memory}
     for step in range(graph.first(t), graph.last(t) + 1):
         taken, bits = taken_bits(graph, step, there)[memory], graph.bits_at(t, step)
         if taken > sizes[memory]:
@@ -390,12 +403,14 @@ VectorCosting = Callable[[VectorNode, Home], tuple[float, float]]
 class Placement(Generic[Found]):
     """The home of each tensor, what was found for each layer, in order, and a lower bound.
 
-    ``bound`` is one of the total, whatever the homes: a product of two sums is at least the square
-    of the sum of the roots of the products (Cauchy and Schwarz). ``None``: some layer has none.
+    ``outside``: energy and latency with all tensors in the outermost memory. ``bound`` is one of
+    the total, whatever the homes: a product of two sums is at least the square of the sum of the
+    roots of the products (Cauchy and Schwarz). ``None``: some layer has none.
     """
 
     homes: tuple[Home, ...]
     found: tuple[Found, ...]
+    outside: tuple[float, float]
     bound: float | None
 
 
@@ -425,46 +440,64 @@ class _Path(Generic[Found]):
         return reversed(passed)
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class _StepCosts(Generic[Found]):
+    """The costs of each step under the homes of the tensors that are alive then."""
+
+    graph: TensorGraph
+    homes: OpenHomes
+    layers: Costing[Found]
+    operators: VectorCosting
+    objective: Objective
+    known: dict[tuple[int, Visit], Costs[Found] | None]
+
+    def of(self, step: int, chosen: Mapping[int, Home]) -> Costs[Found] | None:
+        """The costs of a step; ``None``: something does not fit."""
+        visit = _visit(self.graph, step, chosen, self.homes.sizes)
+        layer, node = self.graph.steps[step].layer, self.graph.steps[step].node
+        if visit is None:
+            return None
+        if layer is not None:
+            if (step, visit) not in self.known:
+                self.known[step, visit] = self.layers(layer, visit)
+            return self.known[step, visit]
+        if isinstance(node, LayerNode):
+            return Costs(0.0, 0.0, 0.0, None)
+        energy, latency = self.operators(node, self.graph.vector_home(step, chosen))
+        return Costs(energy, latency, self.objective.value_of(energy, latency), None)
+
+    def bound(self, step: int, chosen: Mapping[int, Home]) -> Costs[Found] | None:
+        """The bound of a step, or its root for the energy-delay product, as if it were energy."""
+        known = self.of(step, chosen)
+        if known is None or known.bound is None:
+            return known and Costs(-inf, 0.0, None, None)
+        least = sqrt(known.bound) if self.objective is Objective.EDP else known.bound
+        return Costs(least, 0.0, None, None)
+
+
 def place(
     graph: TensorGraph,
-    memories: Sequence[tuple[str, ...]],
-    sizes: dict[str, Bits],
+    homes: OpenHomes,
     costing: tuple[Costing[Found], VectorCosting],
     objective: Objective,
 ) -> Placement[Found]:
     """The homes with the least total costs of all layers, and of the vector operators.
 
-    ``memories`` are those on chip that may hold each tensor, ``sizes`` their bits. All tensors in
-    the outermost memory are one of the placements, so no placement is worse than that.
+    All tensors in the outermost memory are one of the placements, so the result is never worse.
     """
-
-    def costs(step: int, homes: Mapping[int, Home]) -> Costs[Found] | None:
-        visit, layer = _visit(graph, step, homes, sizes), graph.steps[step].layer
-        node = graph.steps[step].node
-        if visit is None:
-            return None
-        if layer is not None:
-            return costing[0](layer, visit)
-        if isinstance(node, LayerNode):
-            return Costs(0.0, 0.0, 0.0, None)
-        energy, latency = costing[1](node, graph.vector_home(step, homes))
-        return Costs(energy, latency, objective.value_of(energy, latency), None)
-
-    def bounds(step: int, homes: Mapping[int, Home]) -> Costs[Found] | None:
-        known = costs(step, homes)
-        if known is None or known.bound is None:
-            return known and Costs(-inf, 0.0, None, None)
-        least = sqrt(known.bound) if objective is Objective.EDP else known.bound
-        return Costs(least, 0.0, None, None)
-
-    paths = _shortest(graph, memories, costs, objective)
-    best = min(paths, key=lambda path: _rank(path, objective))
-    least = min(path.energy for path in _shortest(graph, memories, bounds, Objective.ENERGY))
-    steps = list(best.steps())
-    homes = dict(path.chosen for path in steps if path.chosen is not None)
+    costs = _StepCosts(graph, homes, *costing, objective, {})
+    paths = _shortest(graph, homes.memories, costs.of, objective)
+    steps = list(min(paths, key=lambda path: _rank(path, objective)).steps())
+    chosen = dict(path.chosen for path in steps if path.chosen is not None)
+    nowhere = dict.fromkeys(range(len(graph.tensors)))
+    outside = [x for step in range(len(graph.steps)) if (x := costs.of(step, nowhere)) is not None]
+    bounds = _shortest(graph, homes.memories, costs.bound, Objective.ENERGY)
+    least = min(path.energy for path in bounds)
     return Placement(
-        tuple(homes.get(t) for t in range(len(graph.tensors))),
+        tuple(chosen.get(t) for t in range(len(graph.tensors))),
         tuple(path.found for path in steps if path.found is not None),
+        (sum(x.energy for x in outside), sum(x.latency for x in outside)),
         None if least == -inf else least**2 if objective is Objective.EDP else least,
     )
 

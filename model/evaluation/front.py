@@ -13,6 +13,7 @@ from nestmap.model.evaluation.result import (
     InfeasibleLayer,
     LayerResult,
     NetworkEvaluation,
+    OnChip,
     SearchStatistics,
 )
 from nestmap.model.hardware.vector_unit import VectorEvaluation
@@ -83,13 +84,15 @@ class NetworkFront(Frozen, frozen=True):
     """The fronts of all layers of a workload, and the costs of its vector operators.
 
     ``vector_counted``: whether the totals of :meth:`best` include the vector operators.
-    ``infeasible`` are the layers without a mapping.
+    ``infeasible`` are the layers without a mapping. ``on_chip``: where the tensors between layers
+    stay, if they may be kept on chip.
     """
 
     layers: tuple[LayerFront, ...] = Field(min_length=1)
     vector: tuple[VectorEvaluation, ...] = ()
     vector_counted: bool = False
     infeasible: tuple[InfeasibleLayer, ...] = ()
+    on_chip: OnChip | None = None
 
     def best(self, objective: Objective) -> NetworkEvaluation:
         """The best mapping of each layer for the objective, with their totals."""
@@ -98,4 +101,5 @@ class NetworkFront(Frozen, frozen=True):
             vector=self.vector,
             vector_counted=self.vector_counted,
             infeasible=self.infeasible,
+            on_chip=self.on_chip,
         )

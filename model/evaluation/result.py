@@ -7,6 +7,7 @@ from math import sqrt
 from pydantic import Field, model_validator
 
 from nestmap.model.base import Frozen
+from nestmap.model.dims import LayerOperand
 from nestmap.model.display import costs_text
 from nestmap.model.evaluation.cme import CostModelEvaluation, Utilization
 from nestmap.model.evaluation.objective import (
@@ -18,7 +19,7 @@ from nestmap.model.evaluation.objective import (
     union_bounds,
 )
 from nestmap.model.hardware.vector_unit import VectorEvaluation
-from nestmap.model.units import Area, Count, Cycles, CyclesShare, NanoSeconds, PicoJoules
+from nestmap.model.units import Area, Bits, Count, Cycles, CyclesShare, NanoSeconds, PicoJoules
 
 
 class Infeasibility(Frozen, frozen=True):
@@ -138,13 +139,47 @@ class InfeasibleLayer(Frozen, frozen=True):
         return f"layer {self.layer}: {self.reason}"
 
 
+class KeptTensor(Frozen, frozen=True):
+    """What a node writes for others, and the memory in which it stays until the last has read it.
+
+    ``reason`` says why that is the outermost memory, where it is.
+    """
+
+    node: str
+    operand: LayerOperand
+    memory: str
+    bits: Bits
+    reason: str | None = None
+
+
+class OutsideCosts(Frozen, frozen=True):
+    """What a network costs with all tensors in the outermost memory."""
+
+    energy: PicoJoules
+    latency: CyclesShare
+
+
+class OnChip(Frozen, frozen=True):
+    """Where the tensors between layers stay, if a network keeps data on chip.
+
+    ``outside``: what the network costs with all tensors in the outermost memory, vector operators
+    as in the total; ``None``: it was not searched. ``bound``: a lower bound of the total, wherever
+    tensors stay; ``None``: it is not known.
+    """
+
+    tensors: tuple[KeptTensor, ...]
+    outside: OutsideCosts | None = None
+    bound: ObjectiveBound | None = None
+
+
 class NetworkEvaluation(Frozen, frozen=True):
     """The results of all layers of a workload; totals are sums over the layers.
 
     ``infeasible`` are the layers without a mapping; totals are without them. ``vector`` are
     the vector operators. With ``vector_counted``, energy, latency and everything derived from them
     include the vector operators; otherwise totals are those of the array alone. ``limited``: the
-    limit under which the mappings were chosen together, if there was one.
+    limit under which the mappings were chosen together, if there was one. ``on_chip``: where the
+    tensors between layers stay, if they may be kept on chip.
     """
 
     layers: tuple[LayerResult, ...]
@@ -152,6 +187,7 @@ class NetworkEvaluation(Frozen, frozen=True):
     vector_counted: bool = False
     infeasible: tuple[InfeasibleLayer, ...] = ()
     limited: LimitedCost | None = None
+    on_chip: OnChip | None = None
 
     @model_validator(mode="after")
     def _check_layers(self) -> NetworkEvaluation:
@@ -236,7 +272,8 @@ class NetworkEvaluation(Frozen, frozen=True):
 
         Bounds of energy and latency add up. Of the energy-delay product the squares of sums do: by
         the inequality of Cauchy and Schwarz, the product of two sums is at least the square of the
-        sum of the roots of the products. Under a limit, it is that of all layers together.
+        sum of the roots of the products. Under a limit, it is that of all layers together; where
+        tensors may stay on chip, that of all homes.
         """
         if self.limited is not None:
             return self.limited.bound
@@ -244,6 +281,9 @@ class NetworkEvaluation(Frozen, frozen=True):
         objectives = {bound.objective for bound in bounds}
         if len(bounds) < len(self.layers) or len(objectives) != 1:
             return None
+        whole = None if self.on_chip is None else self.on_chip.bound
+        if whole is not None and objectives == {whole.objective}:
+            return whole
         # vector operators have one implementation each, so what they cost is their bound
         vector = (self.vector_energy, float(self.vector_latency)) if self.vector_counted else (0, 0)
         objective = objectives.pop()

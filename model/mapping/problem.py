@@ -17,6 +17,7 @@ from nestmap.model.mapping.constraints import LayerConstraints, MappingConstrain
 from nestmap.model.mapping.dataflow import held_dimensions, least_unrollings
 from nestmap.model.mapping.spatial import SpatialMapping
 from nestmap.model.mapping.temporal import TemporalMapping
+from nestmap.model.units import Bits
 from nestmap.model.workload.graph import Workload
 from nestmap.model.workload.layer import Layer
 
@@ -24,32 +25,24 @@ from nestmap.model.workload.layer import Layer
 
 
 class TopLevel(Frozen, frozen=True):
-    """The highest memory, by name, that the loops of an operand use: its data stays there.
-
-    ``moves_once``: all of its data also moves between that memory and the outermost one, once.
-    """
+    """The highest memory, by name, that the loops of an operand use: its data stays there."""
 
     operand: MemoryOperand
     memory: str
-    moves_once: bool = False
 
 
-class Leaving(Frozen, frozen=True):
-    """An operand whose data does not stay on chip, and why."""
+class Reserved(Frozen, frozen=True):
+    """The bits of a memory that other data takes while a layer runs."""
 
-    operand: MemoryOperand
-    reason: str
+    memory: str
+    bits: Bits
 
 
 class LayerTopLevels(Frozen, frozen=True):
-    """The top levels of a layer's operands; operands that are not named use all their memories.
-
-    ``leaving`` are the weights, outputs and external inputs that could not stay on chip.
-    """
+    """The top levels of a layer's operands; operands that are not named use all their memories."""
 
     layer: str
     top_levels: tuple[TopLevel, ...]
-    leaving: tuple[Leaving, ...] = ()
 
 
 def without_unused_levels(accelerator: Accelerator, top_levels: Iterable[TopLevel]) -> Accelerator:
@@ -68,7 +61,7 @@ def without_unused_levels(accelerator: Accelerator, top_levels: Iterable[TopLeve
         if top.memory not in names:
             expected = f"one of its memories: {', '.join(names) or 'it has none'}"
             raise InputError(f"top level of {top.operand}", top.memory, expected)
-        for name in [] if top.moves_once else names[names.index(top.memory) + 1 :]:
+        for name in names[names.index(top.memory) + 1 :]:
             unused[name].add(top.operand)
     memories = tuple(_reduce_levels(accelerator.memories, unused))
     unit = accelerator.vector_unit
@@ -143,7 +136,9 @@ def resolve_links(
     return {name: links.get(name) or next(free, None) for name in names}
 
 
-ProblemContent = tuple[Layer, Accelerator, LayerConstraints, tuple[TopLevel, ...]]
+ProblemContent = tuple[
+    Layer, Accelerator, LayerConstraints, tuple[TopLevel, ...], tuple[Reserved, ...]
+]
 """A mapping problem without names."""
 
 
@@ -151,13 +146,14 @@ class MappingProblem(Frozen, frozen=True):
     """A layer, the accelerator to map it to, and the user's constraints.
 
     ``top_levels`` give the highest memory of operands whose data stays on chip; the accelerator may
-    still have levels above. Of an operand that moves once, these hold all loops.
+    still have levels above. ``reserved`` is the capacity that data of other layers takes.
     """
 
     layer: Layer
     accelerator: Accelerator
     constraints: LayerConstraints = LayerConstraints()
     top_levels: tuple[TopLevel, ...] = ()
+    reserved: tuple[Reserved, ...] = ()
 
     @model_validator(mode="after")
     def _check_links(self) -> MappingProblem:
@@ -209,7 +205,13 @@ class MappingProblem(Frozen, frozen=True):
     def content(self) -> ProblemContent:
         """Everything but names; problems with equal content have the same mappings and costs."""
         constraints = copy_with(self.constraints, {"target": LayerConstraints().target})
-        return self.layer.anonymous, self.accelerator, constraints, self.top_levels
+        top_levels, reserved = self.top_levels, self.reserved
+        return self.layer.anonymous, self.accelerator, constraints, top_levels, reserved
+
+    def room_in(self, memory: MemoryLevel) -> Bits:
+        """The bits of one instance of a memory that the layer may use."""
+        taken = sum(x.bits for x in self.reserved if x.memory == memory.name)
+        return memory.instance.size - taken
 
     def levels(self, operand: LayerOperand) -> tuple[MemoryLevel, ...]:
         """The memories that hold a layer operand, innermost first."""

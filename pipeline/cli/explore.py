@@ -20,7 +20,6 @@ from nestmap.model import (
     RecordMode,
     Workload,
 )
-from nestmap.pipeline.analysis.network.kept_tensors import kept_tensors
 from nestmap.pipeline.analysis.network.reduced_unrollings import (
     ReducedUnrolling,
     reduced_unrollings,
@@ -232,14 +231,16 @@ def _report(
     """Writes the files, prints the results; ``run`` is the run in the store, if there is one."""
     if isinstance(found, Exploration):
         reduced = reduced_unrollings(network, found.total)
-        files.write(found.total, full_json(found.total, run, reduced, kept_tensors(network)))
+        files.write(found.total, full_json(found.total, run, reduced))
         _print_results(found, network.workload, reduced)
+        total = found.total
     else:
         best = found.front.best(objective)
         reduced = reduced_unrollings(network, best)
-        files.write(best, front_json(found.front, run, reduced, kept_tensors(network)))
+        files.write(best, front_json(found.front, run, reduced))
         _print_front(found, best, network.workload, reduced)
-    for note in (*kept_notes(network), counting_note(network.accelerator)):
+        total = best
+    for note in (*kept_notes(total), counting_note(network.accelerator)):
         show_prose(note)
     files.tell()
 

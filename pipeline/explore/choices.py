@@ -16,7 +16,6 @@ from nestmap.pipeline.stages import (
     LomaStage,
     PaddingStage,
     SalsaStage,
-    SearchUnusedMemoryStage,
     SpatialMappingGeneratorStage,
 )
 
@@ -120,15 +119,6 @@ def chosen_spatial(
     if wanted is not None or mixed:
         return copy_with(SpatialMappingGeneratorStage(), generator)
     return present if search.is_exhaustive else None
-
-
-def chosen_locality(
-    present: SearchUnusedMemoryStage | None, keep: bool | None
-) -> SearchUnusedMemoryStage | None:
-    """Whether data is kept on chip: as asked, or as at present."""
-    if keep is None:
-        return present
-    return present or SearchUnusedMemoryStage() if keep else None
 
 
 def chosen_padding(present: PaddingStage | None, percent: float | None) -> PaddingStage | None:

@@ -30,15 +30,15 @@ def contrast_with_fastest(
     """Searches the fastest mapping of the layer with the most cycles above those of a full array.
 
     ``None`` where that layer keeps half of the array busy or is nearly as fast, or energy alone is
-    not the objective of an exhaustive search.
+    not the objective of an exhaustive search that maps each layer by itself.
     """
-    is_limited = plan.at_most is not None
-    if plan.objective is not Objective.ENERGY or is_limited or not plan.search.is_exhaustive:
+    is_alone = plan.at_most is None and not plan.keep_on_chip
+    if plan.objective is not Objective.ENERGY or not is_alone or not plan.search.is_exhaustive:
         return None
     slowest = max((x.cme for x in total.layers), key=lambda cme: cme.latency - cme.ideal_cycles)
     if slowest.utilization >= _BUSY:
         return None
-    problem = next(x for x in layers_stage(plan)(network) if x.layer.name == slowest.layer)
+    problem = next(x for x in layers_stage()(network) if x.layer.name == slowest.layer)
     best = best_stage(copy_with(plan, {"objective": Objective.LATENCY}))(problem)
     latency = float(best.latency2[0])
     if slowest.latency < _SLOWER * latency:

@@ -19,7 +19,8 @@ def search_key(spatial: SpatialProblem, options: str) -> str:
     It depends neither on names of layers nor on the number of threads.
     """
     versions: list[Part] = [COST_MODEL_VERSION, SEARCH_VERSION]
-    return key_of(["search", *_problem(spatial), options, *versions])
+    reserved = [x.content_hash for x in spatial.problem.reserved]
+    return key_of(["search", *_problem(spatial), reserved, options, *versions])
 
 
 def exploration_method(accelerator: Accelerator, options: str) -> str:
@@ -30,13 +31,13 @@ def exploration_method(accelerator: Accelerator, options: str) -> str:
 
 def layer_key(problem: MappingProblem) -> str:
     """The key of a layer under its constraints, whatever the accelerator."""
-    layer, _, constraints, top_levels = problem.content
+    layer, _, constraints, _, reserved = problem.content
     return key_of(
         [
             "layer",
             layer.content_hash,
             constraints.content_hash,
-            [level.content_hash for level in top_levels],
+            [x.content_hash for x in reserved],
         ]
     )
 
@@ -48,12 +49,11 @@ def evaluation_key(spatial: SpatialProblem, mapping: TemporalMapping) -> str:
 
 def _problem(spatial: SpatialProblem) -> list[Part]:
     """The content hashes of layer, accelerator and mapping; each model is hashed once."""
-    layer, accelerator, constraints, top_levels = spatial.problem.content
+    layer, accelerator, constraints, _, _ = spatial.problem.content
     return [
         layer.content_hash,
         accelerator.content_hash,
         constraints.content_hash,
-        [level.content_hash for level in top_levels],
         spatial.spatial_mapping.content_hash,
     ]
 

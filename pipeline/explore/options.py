@@ -82,6 +82,13 @@ class DesignOptions(TypedDict, total=False):
             metavar="LIMIT",
         ),
     ]
+    keep_on_chip: Annotated[
+        bool | None,
+        Option(
+            help="Keep tensors between layers on chip, each in the memory where all layers "
+            "together cost least."
+        ),
+    ]
     spatial_mappings: Annotated[
         int | EveryName | None,
         Option(
@@ -189,10 +196,6 @@ class SearchOptions(DesignOptions, total=False):
             minimum=0,
             maximum=100,
         ),
-    ]
-    keep_on_chip: Annotated[
-        bool | None,
-        Option(help="Keep data between layers in the lowest memory that has room for it."),
     ]
     prune: Annotated[
         bool | None,

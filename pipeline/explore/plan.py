@@ -26,7 +26,6 @@ from nestmap.pipeline.explore.choices import (
     Search,
     SpatialMappings,
     check_names,
-    chosen_locality,
     chosen_padding,
     chosen_search,
     chosen_spatial,
@@ -42,15 +41,16 @@ from nestmap.pipeline.stages import (
     ExactStage,
     FlattenStage,
     FrontSumStage,
+    KeepOnChipStage,
     OrderedCandidatesStage,
     PaddingStage,
     ParetoStage,
     PinnedTopLevelsStage,
+    PlacedFrontStage,
+    PlacedSumStage,
     PromisingMappingsStage,
     RankCandidatesStage,
     RecallLayerStage,
-    RemoveUnusedMemoryStage,
-    SearchUnusedMemoryStage,
     SpatialMappingGeneratorStage,
     StreamOfOneStage,
     SumStage,
@@ -74,8 +74,9 @@ class SearchPlan(Frozen, frozen=True):
     the reference. The default rank is ``bound`` for the exact search and ``utilization`` for the
     others; a limit of loop factors with more or mixed spatial mappings, without the name of a
     search, means LOMA with ``bound``.
-    ``padding``: if given, padded layers are tried, too. ``locality``: if given, data stays on chip
-    between layers where capacity allows. With ``prune``, spatial mappings are searched in the order
+    ``padding``: if given, padded layers are tried, too. With ``keep_on_chip``, tensors between
+    layers stay on chip where all layers together cost less by it. With ``prune``, spatial mappings
+    are searched in the order
     of their lower bounds, and those whose bound exceeds the best result are skipped: the same
     result in less time. With ``count_vector``, the totals include the vector operators.
     ``at_most``: the objective is minimized under this limit on what the network costs, over the
@@ -89,7 +90,7 @@ class SearchPlan(Frozen, frozen=True):
     spatial: SpatialMappings | None = None
     rank: Rank | None = None
     padding: PaddingStage | None = None
-    locality: SearchUnusedMemoryStage | None = None
+    keep_on_chip: bool = False
     prune: bool = False
     count_vector: bool = False
     counting: Counting | None = None
@@ -121,6 +122,7 @@ class SearchPlan(Frozen, frozen=True):
             "at_most": at_most,
             "prune": options.get("prune"),
             "count_vector": options.get("count_vector"),
+            "keep_on_chip": options.get("keep_on_chip"),
         }
         try:
             search = chosen_search(self.search, options)
@@ -129,17 +131,15 @@ class SearchPlan(Frozen, frozen=True):
                 "spatial": chosen_spatial(self.spatial, options, search),
                 "padding": chosen_padding(self.padding, options.get("pad")),
                 "rank": _chosen_rank(self, options),
-                "locality": chosen_locality(self.locality, options.get("keep_on_chip")),
             }
             return copy_with(self, given(changes) | fixed)
         except ValidationError as error:
             raise InputError.of("search", error) from None
 
     def prepare(self, network: NetworkProblem) -> NetworkProblem:
-        """The network in the counting of the plan, with the memories in which data stays."""
+        """The network in the counting of the plan."""
         counted = network.accelerator.counted(self.counting)
-        prepared = copy_with(network, {"accelerator": counted})
-        return prepared if self.locality is None else self.locality(prepared)
+        return copy_with(network, {"accelerator": counted})
 
     @property
     def is_reference(self) -> bool:
@@ -231,13 +231,22 @@ def exploration_pipeline(
     """
     if plan.at_most is not None:
         return front_pipeline(plan, ports) >> LimitedSumStage(limit=plan.at_most)
-    best = best_stage(plan, ports)
-    explored = RecallLayerStage(
-        best, minimal(plan.objective), ports.ledger, exploration_options(plan)
-    )
-    chosen = EachOnceStage(explored)
+    explored = _explored(plan, ports)
     summed = SumStage(ports.cost, plan.objective, plan.is_greedy)
-    return VectorStage(layers_stage(plan) >> chosen >> summed, plan.count_vector)
+    if plan.keep_on_chip:
+        placed = _homes(plan, explored) >> PlacedSumStage(summed)
+        return VectorStage(placed, plan.count_vector)
+    return VectorStage(layers_stage() >> EachOnceStage(explored) >> summed, plan.count_vector)
+
+
+def _explored(plan: SearchPlan, ports: Ports) -> Stage[MappingProblem, EvaluationBatch]:
+    """The best evaluation of a layer, recalled where the ledger has it."""
+    best, choose = best_stage(plan, ports), minimal(plan.objective)
+    return RecallLayerStage(best, choose, ports.ledger, exploration_options(plan))
+
+
+def _homes(plan: SearchPlan, explored: Stage[MappingProblem, EvaluationBatch]) -> KeepOnChipStage:
+    return KeepOnChipStage(explored, plan.objective, plan.count_vector)
 
 
 def best_stage(
@@ -263,14 +272,19 @@ def exploration_options(plan: SearchPlan) -> str:
 def front_pipeline(
     plan: SearchPlan, ports: Ports = UNCONNECTED
 ) -> Stage[NetworkProblem, NetworkFront]:
-    """The pipeline for Pareto fronts: all candidates of every layer, and the front of each."""
+    """The pipeline for Pareto fronts: all candidates of every layer, and the front of each.
+
+    Tensors kept on chip stay where the objective of the plan is least.
+    """
     costs = _walk(plan, plan.front_search, None, ports)
     if costs is None:
         every = candidates_stage(plan) >> each(temporal_stage(plan, ports))
         costs = every >> FlattenStage[EvaluationBatch]()
-    fronts = layers_stage(plan) >> EachOnceStage(costs >> ParetoStage())
-    summed = FrontSumStage(ports.cost, plan.is_greedy)
-    return VectorStage(fronts >> summed, plan.count_vector)
+    fronts = EachOnceStage(costs >> ParetoStage()) >> FrontSumStage(ports.cost, plan.is_greedy)
+    if plan.keep_on_chip:
+        placed = _homes(plan, _explored(plan, ports)) >> PlacedFrontStage(fronts)
+        return VectorStage(placed, plan.count_vector)
+    return VectorStage(layers_stage() >> fronts, plan.count_vector)
 
 
 def _walk(
@@ -296,12 +310,9 @@ def ranked_stage(
     return plan.padding >> each(ranked)
 
 
-def layers_stage(plan: SearchPlan) -> Stage[NetworkProblem, Iterator[MappingProblem]]:
-    """The layers that a plan searches, in order."""
-    if plan.locality is None:
-        return WorkloadStage() >> each(PinnedTopLevelsStage())
-    on_chip = each(RemoveUnusedMemoryStage() >> PinnedTopLevelsStage())
-    return plan.locality >> WorkloadStage() >> on_chip
+def layers_stage() -> Stage[NetworkProblem, Iterator[MappingProblem]]:
+    """The layers of a network in order, with the memories that the user pins."""
+    return WorkloadStage() >> each(PinnedTopLevelsStage())
 
 
 def candidates_stage(plan: SearchPlan) -> Stage[MappingProblem, Iterator[SpatialProblem]]:

@@ -62,7 +62,8 @@ def reprice_results(
         _check_made_for(result.cme, before)
     layers = tuple(_repriced(result, before, after) for result in evaluation.layers)
     vector = tuple(reprice_vector(entry, before, after) for entry in evaluation.vector)
-    return copy_with(evaluation, {"layers": layers, "vector": vector})
+    kept = evaluation.on_chip and copy_with(evaluation.on_chip, {"outside": None, "bound": None})
+    return copy_with(evaluation, {"layers": layers, "vector": vector, "on_chip": kept})
 
 
 def _repriced(result: LayerResult, before: Accelerator, after: Accelerator) -> LayerResult:

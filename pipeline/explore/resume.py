@@ -70,7 +70,7 @@ def recorded_problem(network: NetworkProblem, cme: CostModelEvaluation) -> Spati
     """The problem of an evaluation of one of the network's layers.
 
     Its accelerator lacks the memories that the layer did not use because its data stayed on chip,
-    and has the memory operands that the layer's operands used. What moved once does so again.
+    and has the memory operands that the layer's operands used.
 
     Raises:
         InputError: where the network has no such layer, or the evaluation has a memory that the
@@ -83,11 +83,9 @@ def recorded_problem(network: NetworkProblem, cme: CostModelEvaluation) -> Spati
     if cme.links:
         constraints = copy_with(problem.constraints, {"links": cme.links})
         problem = copy_with(problem, {"constraints": constraints})
-    moving = tuple(top for top in problem.top_levels if top.moves_once)
     top_levels = tuple(TopLevel(operand=links[x], memory=memory) for x, memory in tops.items())
     used = RemoveUnusedMemoryStage()(copy_with(problem, {"top_levels": top_levels}))
-    whole = copy_with(used, {"top_levels": moving})
-    return SpatialProblem(problem=whole, spatial_mapping=cme.spatial_mapping)
+    return SpatialProblem(problem=used, spatial_mapping=cme.spatial_mapping)
 
 
 def searched_problem(

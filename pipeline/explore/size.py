@@ -26,7 +26,8 @@ Those of a single layer are compressed to as few as 8.
 class LayerSize:
     """The searches of one layer, one for each spatial mapping: how many orders each tries.
 
-    ``searches`` is ``None`` for the exact search, which finds out on the way.
+    ``searches`` is ``None`` for the exact search, which finds out on the way, and where tensors may
+    stay on chip, which takes several searches.
     """
 
     layer: str
@@ -42,6 +43,8 @@ class LayerSize:
 @dataclass(frozen=True, slots=True)
 class ExplorationSize:
     """The layers that an exploration searches; of layers with equal content, only the first.
+
+    Where tensors may stay on chip, all of them: equal layers may have other homes.
 
     The numbers are upper limits: pruned searches and those that a store holds are not done.
     """
@@ -88,15 +91,16 @@ def exploration_size(
         InfeasibleError: where a layer has no spatial mapping.
     """
     chosen = plan or SearchPlan()
-    problems: dict[ProblemContent, MappingProblem] = {}
-    for problem in layers_stage(chosen)(network):
-        problems.setdefault(problem.content, problem)
+    problems: dict[ProblemContent | str, MappingProblem] = {}
+    for problem in layers_stage()(network):
+        content = problem.layer.name if chosen.keep_on_chip else problem.content
+        problems.setdefault(content, problem)
     return ExplorationSize(tuple(_layer_size(x, chosen, known) for x in problems.values()))
 
 
 def _layer_size(problem: MappingProblem, plan: SearchPlan, known: KnownTries | None) -> LayerSize:
     search, name = plan.effective_search, problem.layer.name
-    if search.is_exhaustive:
+    if search.is_exhaustive or plan.keep_on_chip:
         return LayerSize(name, None)
     tries = None if known is None else known(problem)
     if tries is None:

@@ -51,7 +51,7 @@ def core_cost_stage(
     Raises:
         InputError: where the plan keeps data on chip between layers: the schedule decides this.
     """
-    if plan.locality is not None:
+    if plan.keep_on_chip:
         hint = "the schedule decides where data is kept"
         raise InputError.conflict("keep_on_chip", "several cores", hint)
     return CoreCostStage(

@@ -26,6 +26,9 @@ from .mapping.layers import WorkloadStage as WorkloadStage
 from .mapping.loma import CostModelStage as CostModelStage
 from .mapping.loma import LomaLimitsStage as LomaLimitsStage
 from .mapping.loma import LomaStage as LomaStage
+from .mapping.on_chip import KeepOnChipStage as KeepOnChipStage
+from .mapping.on_chip import PlacedFrontStage as PlacedFrontStage
+from .mapping.on_chip import PlacedSumStage as PlacedSumStage
 from .mapping.ordering import OrderedCandidatesStage as OrderedCandidatesStage
 from .mapping.ordering import TemporalOrderingConversionStage as TemporalOrderingConversionStage
 from .mapping.recall import RecallLayerStage as RecallLayerStage

@@ -149,7 +149,7 @@ def _fits(
     candidates = scratch.candidates
     load_row(scratch.work, factors, order, cuts)
     for memory in range(problem.memories):
-        capacity, slots = problem.memory_size[memory], problem.slots[memory]
+        capacity, slots = problem.memory_room[memory], problem.slots[memory]
         failure, total = NO_FAILURE, 0.0
         for i in range(slots):
             bits = _bits_at(problem, scratch.work, memory, i)
@@ -219,7 +219,7 @@ def _choose(problem: FlatProblem, candidates: Candidates, memory: int, even: boo
 
     Formula: docs/cost-model.md#the-combination-chosen
     """
-    capacity, best = problem.memory_size[memory], candidates.best
+    capacity, best = problem.memory_room[memory], candidates.best
     accesses, bits, least = candidates.accesses, candidates.bits, candidates.least
     first, last = candidates.first, candidates.last
     for i in range(problem.slots[memory], OPERANDS):

@@ -196,7 +196,7 @@ def list_candidates(
         x, level = problem.slot_operand[memory, i], problem.slot_level[memory, i]
         below = int(candidates.below[x])
         wanted = max(below, held_loops(problem, work, x)) if level == 1 else below
-        first = work.loops if level >= problem.whole_level[x] else wanted
+        first = work.loops if level == problem.levels[x] else wanted
         each = _element_bits(problem, work, x, level, below)
         _keep_prefixes(problem, candidates, (memory, i), first, each, same)
         _keep_elements(problem, candidates, (memory, i), same)
@@ -263,7 +263,7 @@ def _list_slot(
         candidates.accesses[memory, i, prefix] = accesses
         candidates.least[memory, i, prefix] = least
         candidates.examined[memory, i] = prefix
-        if bits > problem.memory_size[memory]:
+        if bits > problem.memory_room[memory]:
             return prefix
         candidates.last[memory, i] = prefix
     return int(work.loops)

@@ -26,7 +26,7 @@ def infeasibility_statistics(spatial: SpatialProblem, failures: Failures) -> Sea
             sums = f" (sums of {need} bit: --sum-bits)" if is_one_sum else ""
             reason = (
                 f"{memory.name} too small for {what}{wanted}: "
-                f"needs at least {need} bit{sums}, has {memory.instance.size}"
+                f"needs at least {need} bit{sums}, has {spatial.problem.room_in(memory)}"
             )
             if i == NOT_HELD:
                 reason = f"{memory.name} does not hold the loops that {dataflow} keeps in it"

@@ -13,10 +13,10 @@ from nestmap.model import (
     LayerConstraints,
     MappingProblem,
     Recording,
+    Reserved,
     SearchStatistics,
     SpatialMapping,
     SpatialProblem,
-    TopLevel,
 )
 from nestmap.model.base import copy_with
 from nestmap.store.read.completed_searches import (
@@ -28,7 +28,7 @@ from nestmap.store.read.completed_searches import (
 )
 from nestmap.store.read.searches import parsed_accelerator
 
-_TopLevels = TypeAdapter(tuple[TopLevel, ...])
+_Reserved = TypeAdapter(tuple[Reserved, ...])
 
 _KNOWN = f"""
 WITH explored AS (SELECT * FROM explored_layers WHERE method = $method),
@@ -52,7 +52,7 @@ SELECT
   best.front, best.energy_bound, best.latency_bound, best.edp_bound,
   best.unproven, best.cut, best.labels,
   best.content, best.accelerator, best.constraints::VARCHAR AS constraints,
-  best.top_levels::VARCHAR AS top_levels, layer.json::VARCHAR AS layer_json,
+  best.reserved::VARCHAR AS reserved, layer.json::VARCHAR AS layer_json,
   accelerator.json::VARCHAR AS accelerator_json, mapping.json::VARCHAR AS mapping_json
 FROM explored
 JOIN linked ON linked.run = explored.run AND linked.first = explored.first
@@ -69,7 +69,7 @@ class _Problem(TypedDict):
     content: str
     accelerator: str
     constraints: str
-    top_levels: str
+    reserved: str
     layer_json: str
     accelerator_json: str
     mapping_json: str
@@ -131,7 +131,7 @@ def _spatial_problem(found: _Problem, problem: MappingProblem) -> SpatialProblem
     constraints = LayerConstraints.model_validate_json(found["constraints"])
     changed: dict[str, object] = {
         "constraints": copy_with(constraints, {"target": problem.constraints.target}),
-        "top_levels": _TopLevels.validate_json(found["top_levels"]),
+        "reserved": _Reserved.validate_json(found["reserved"]),
     }
     if found["content"] != problem.layer.anonymous.content_hash:
         padding = Layer.model_validate_json(found["layer_json"]).padding

@@ -23,6 +23,7 @@ from nestmap.model import (
     NetworkFront,
     Objective,
     ObjectiveBound,
+    OnChip,
     SearchStatistics,
     SpatialProblem,
     StoreError,
@@ -138,7 +139,7 @@ _RESULTS = (
 _CMES = "SELECT hash, json FROM cmes WHERE hash IN (SELECT cme FROM results WHERE run = ?)"
 _FIELDS = tuple(VectorEvaluation.model_fields)
 _VECTOR = f"SELECT {', '.join(_FIELDS)} FROM vector_results WHERE run = ? ORDER BY position"
-_COUNTED = "SELECT vector_counted FROM runs WHERE id = ?"
+_TOTAL = "SELECT vector_counted, on_chip FROM runs WHERE id = ?"
 _WORKLOAD = """
 SELECT workload.json FROM runs AS run
 JOIN workloads AS workload ON workload.hash = run.workload
@@ -163,13 +164,18 @@ def read_results(connection: duckdb.DuckDBPyConnection, run: UUID) -> NetworkEva
     if unknown := {row[5] for row in rows} - {row[0] for row in rows} - {None}:
         raise ValueError(f"a layer repeats {min(unknown, key=str)}, which has no results")
     cmes = {key: CostModelEvaluation.model_validate_json(text) for key, text in texts}
-    counted: list[tuple[bool]] = connection.execute(_COUNTED, [run]).fetchall()
+    total: list[tuple[bool, str | None]] = connection.execute(_TOTAL, [run]).fetchall()
     return NetworkEvaluation(
         layers=tuple(_layer_result(row, cmes[row[1]]) for row in rows),
         vector=_vector_evaluations(connection, run),
-        vector_counted=counted[0][0],
+        vector_counted=total[0][0],
+        on_chip=_on_chip(total[0][1]),
         infeasible=read_infeasible(connection, run),
     )
+
+
+def _on_chip(json: str | None) -> OnChip | None:
+    return None if json is None else OnChip.model_validate_json(json)
 
 
 def _layer_result(row: _ResultRow, cme: CostModelEvaluation) -> LayerResult:
@@ -296,11 +302,12 @@ def read_fronts(connection: duckdb.DuckDBPyConnection, run: UUID) -> NetworkFron
             f"run {run}: found no evaluations; expected a run of this nestmap version: rerun it "
             "with this one"
         )
-    counted: list[tuple[bool]] = connection.execute(_COUNTED, [run]).fetchall()
+    total: list[tuple[bool, str | None]] = connection.execute(_TOTAL, [run]).fetchall()
     return NetworkFront(
         layers=tuple(fronts),
         vector=_vector_evaluations(connection, run),
-        vector_counted=counted[0][0],
+        vector_counted=total[0][0],
+        on_chip=_on_chip(total[0][1]),
     )
 
 

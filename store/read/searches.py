@@ -21,10 +21,10 @@ from nestmap.model import (
     LayerConstraints,
     Loop,
     MappingProblem,
+    Reserved,
     SearchStatistics,
     SpatialMapping,
     SpatialProblem,
-    TopLevel,
     Workload,
 )
 from nestmap.model.base import copy_with
@@ -46,7 +46,7 @@ def parsed_workload(json: str) -> Workload:
     return Workload.model_validate_json(json)
 
 
-_TopLevels = TypeAdapter(tuple[TopLevel, ...])
+_Reserved = TypeAdapter(tuple[Reserved, ...])
 
 
 class LoopRow(TypedDict):
@@ -93,7 +93,7 @@ _OF_RUN = (
     "WHERE linked.run = ? AND linked.layer = ? ORDER BY linked.position"
 )
 _PROBLEMS = """
-SELECT search.id, layer.json, accelerator.json, mapping.json, constraints, top_levels
+SELECT search.id, layer.json, accelerator.json, mapping.json, constraints, reserved
 FROM searches AS search
 JOIN layers AS layer ON layer.hash = search.content
 JOIN accelerators AS accelerator ON accelerator.hash = search.accelerator
@@ -152,14 +152,14 @@ def read_problems(
 
 
 def _problem(
-    name: str, layer: str, accelerator: str, mapping: str, constraints: str, top_levels: str
+    name: str, layer: str, accelerator: str, mapping: str, constraints: str, reserved: str
 ) -> SpatialProblem:
     return SpatialProblem(
         problem=MappingProblem(
             layer=copy_with(Layer.model_validate_json(layer), {"name": name}),
             accelerator=parsed_accelerator(accelerator),
             constraints=LayerConstraints.model_validate_json(constraints),
-            top_levels=_TopLevels.validate_json(top_levels),
+            reserved=_Reserved.validate_json(reserved),
         ),
         spatial_mapping=SpatialMapping.model_validate_json(mapping),
     )

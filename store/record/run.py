@@ -214,7 +214,7 @@ class ExploredLayers:
 
 # --- the results of a run, each with the key under which its evaluation is found again ---
 
-_COUNTED = "UPDATE runs SET vector_counted = ? WHERE id = ?"
+_TOTAL = "UPDATE runs SET vector_counted = ?, on_chip = ? WHERE id = ?"
 
 _Mappings = tuple[str, SpatialMapping, TemporalMapping]
 
@@ -251,7 +251,8 @@ class ReportedResults:
         insert(connection, "results", rows)
         vector = [vector_row(str(run), i, entry) for i, entry in enumerate(results.vector)]
         insert(connection, "vector_results", vector)
-        connection.execute(_COUNTED, [results.vector_counted, run])
+        on_chip = results.on_chip and results.on_chip.model_dump_json()
+        connection.execute(_TOTAL, [results.vector_counted, on_chip, run])
 
     def _keys_of(self, results: tuple[LayerResult, ...]) -> dict[str, str]:
         """The key of what each layer costs; where none was given, the hash of its content."""

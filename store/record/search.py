@@ -173,7 +173,7 @@ class Search:
     def row(self, complete: bool) -> Row:
         """The row of ``searches``; ``complete``: whether all of its evaluations are written."""
         problem = self.problem.problem
-        top_levels = ", ".join(level.model_dump_json() for level in problem.top_levels)
+        reserved = ", ".join(x.model_dump_json() for x in problem.reserved)
         return {
             "id": self.id,
             "key": self.info.key,
@@ -182,7 +182,7 @@ class Search:
             "accelerator": problem.accelerator.content_hash,
             "spatial_mapping": self.problem.spatial_mapping.content_hash,
             "constraints": problem.constraints.model_dump_json(),
-            "top_levels": f"[{top_levels}]",
+            "reserved": f"[{reserved}]",
             "options": self.info.options,
             "factors": loop_structs(tuple(self._factors)),
             "code_bits": code_bits(self.problem),

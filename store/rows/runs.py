@@ -8,11 +8,9 @@ from typing import TypedDict
 from uuid import UUID
 
 import duckdb
-from pydantic import TypeAdapter
 
 from nestmap.model import (
     Accelerator,
-    LayerTopLevels,
     MappingConstraints,
     NetworkProblem,
     Objective,
@@ -127,7 +125,7 @@ _RunRow = tuple[
     float | None, int, str, str | None, list[str] | None,
 ]  # fmt: skip
 _InfoRow = tuple[
-    str, str, str, str, str, str, bool, int | None, str, int | None, bool, str, str, str, str,
+    str, str, str, str, str, str, bool, int | None, str, int | None, bool, str, str, str,
     str | None, list[str] | None,
 ]  # fmt: skip
 _StreamRow = tuple[
@@ -145,8 +143,7 @@ _ORDER = " ORDER BY started, run.id"
 _ONE = _RUNS + "WHERE run.id = ?"
 _INFO = """
 SELECT command, version, objective, pipeline, options, versions, pareto, seed, record,
-       record_limit, fresh, workload.json, accelerator.json, constraints, top_levels, run.name,
-       tags
+       record_limit, fresh, workload.json, accelerator.json, constraints, run.name, tags
 FROM runs AS run
 JOIN workloads AS workload ON workload.hash = run.workload
 JOIN accelerators AS accelerator ON accelerator.hash = run.accelerator
@@ -191,8 +188,6 @@ _DELETE = (
     "DELETE FROM infeasible WHERE search IN (SELECT unnest(?))",
     "DELETE FROM searches WHERE id IN (SELECT unnest(?))",
 )
-
-_TopLevels = TypeAdapter(tuple[LayerTopLevels, ...])
 
 
 def start_run(
@@ -242,7 +237,6 @@ def _stream_row(info: StreamInfo) -> Row:
 
 def _explore_row(info: RunInfo) -> Row:
     network = info.network
-    top_levels = ", ".join(entry.model_dump_json() for entry in network.top_levels)
     return {
         "kind": RunKind.EXPLORE.value,
         "pareto": info.pareto,
@@ -252,7 +246,6 @@ def _explore_row(info: RunInfo) -> Row:
         "workload": network.workload.content_hash,
         "accelerator": network.accelerator.content_hash,
         "constraints": network.constraints.model_dump_json(),
-        "top_levels": f"[{top_levels}]",
     }
 
 
@@ -353,7 +346,7 @@ def read_info(connection: duckdb.DuckDBPyConnection, run: UUID) -> RunInfo:
     if not rows:
         check_single_core(read_run(connection, run))
     (command, version, objective, pipeline, options, versions, pareto, seed, record, limit,
-     fresh, workload, accelerator, constraints, top_levels, name, tags) = rows[0]  # fmt: skip
+     fresh, workload, accelerator, constraints, name, tags) = rows[0]  # fmt: skip
     return RunInfo(
         command=command,
         version=version,
@@ -362,7 +355,6 @@ def read_info(connection: duckdb.DuckDBPyConnection, run: UUID) -> RunInfo:
             workload=Workload.model_validate_json(workload),
             accelerator=Accelerator.model_validate_json(accelerator),
             constraints=MappingConstraints.model_validate_json(constraints),
-            top_levels=_TopLevels.validate_json(top_levels),
         ),
         pipeline=pipeline,
         options=options,

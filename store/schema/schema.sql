@@ -112,7 +112,7 @@ CREATE TABLE runs (
   reason VARCHAR,
   vector_counted BOOLEAN DEFAULT false,
   versions JSON DEFAULT '{}',
-  top_levels JSON DEFAULT '[]',
+  on_chip JSON,
   pareto BOOLEAN DEFAULT false,
   seed BIGINT,
   record record_mode DEFAULT 'all',
@@ -143,7 +143,7 @@ COMMENT ON COLUMN runs.status IS 'running, done, failed (see reason) or interrup
 COMMENT ON COLUMN runs.reason IS 'Why it failed or was interrupted';
 COMMENT ON COLUMN runs.vector_counted IS 'Whether the totals include the vector operators';
 COMMENT ON COLUMN runs.versions IS 'Versions of what computed it: cost model, search, Python, numba, ...';
-COMMENT ON COLUMN runs.top_levels IS 'The model.LayerTopLevels: where data stays on chip, and why other data does not';
+COMMENT ON COLUMN runs.on_chip IS 'The model.OnChip of a finished run with --keep-on-chip: where tensors stay, and why others do not';
 COMMENT ON COLUMN runs.pareto IS 'Whether it looked for energy-latency fronts; its results are the best of these';
 COMMENT ON COLUMN runs.seed IS 'Seed of a search that draws random numbers';
 COMMENT ON COLUMN runs.record IS 'Which evaluations it keeps: all, the best (no other has less energy and latency) or none';
@@ -203,7 +203,7 @@ CREATE TABLE searches (
   accelerator VARCHAR NOT NULL,
   spatial_mapping VARCHAR NOT NULL,
   constraints JSON NOT NULL,
-  top_levels JSON NOT NULL,
+  reserved JSON NOT NULL,
   options JSON NOT NULL,
   factors STRUCT(dimension VARCHAR, size INTEGER)[] NOT NULL,
   operands STRUCT(operand VARCHAR, first INTEGER, last INTEGER)[] NOT NULL,
@@ -235,7 +235,7 @@ COMMENT ON COLUMN searches.content IS 'layers.hash';
 COMMENT ON COLUMN searches.accelerator IS 'accelerators.hash of the memories that the layer uses; that of the run, or less where data stays on chip';
 COMMENT ON COLUMN searches.spatial_mapping IS 'spatial_mappings.hash';
 COMMENT ON COLUMN searches.constraints IS 'The model.LayerConstraints: what the user fixed for the layer';
-COMMENT ON COLUMN searches.top_levels IS 'The model.TopLevel of each operand whose data stays on chip';
+COMMENT ON COLUMN searches.reserved IS 'The model.Reserved: what data of other layers takes of memories';
 COMMENT ON COLUMN searches.options IS 'How it was searched: the options of its stage';
 COMMENT ON COLUMN searches.factors IS 'The different temporal loops; evaluation_rows.ordering counts into them';
 COMMENT ON COLUMN searches.operands IS 'Where in evaluation_rows.cuts each operand stands, from 1, both ends included';
@@ -1288,25 +1288,15 @@ ORDER BY 1;
 COMMENT ON MACRO TABLE settings IS 'What was asked differently from another run: workload, accelerator (pJ, bit), mapping constraints, options';
 
 CREATE MACRO on_chip(run) AS TABLE
-WITH planned AS (
-  SELECT unnest(from_json(explored.top_levels, '[{
-    "layer": "VARCHAR",
-    "top_levels": [{"operand": "VARCHAR", "memory": "VARCHAR", "moves_once": "BOOLEAN"}],
-    "leaving": [{"operand": "VARCHAR", "reason": "VARCHAR"}]
-  }]')) AS plan
+WITH kept AS (
+  SELECT unnest(from_json(explored.on_chip->'tensors', '[{
+    "node": "VARCHAR", "operand": "VARCHAR", "memory": "VARCHAR", "bits": "BIGINT",
+    "reason": "VARCHAR"
+  }]')) AS tensor
   FROM runs AS explored WHERE explored.id = run
-),
-placed AS (SELECT planned.plan, unnest(planned.plan.top_levels) AS top FROM planned)
-SELECT
-  layer.position, layer.name AS layer, placed.top.operand AS memory_operand,
-  placed.top.memory AS memory, coalesce(placed.top.moves_once, false) AS moves_once,
-  list_filter(placed.plan.leaving, lambda x: x.operand = placed.top.operand)[1].reason AS reason
-FROM placed
-JOIN runs AS explored ON explored.id = run
-JOIN workload_layers AS layer
-ON layer.workload = explored.workload AND layer.name = placed.plan.layer
-ORDER BY layer.position, memory_operand DESC;
-COMMENT ON MACRO TABLE on_chip IS 'With --keep-on-chip: the memory in which each operand of a layer stays, and why if that is the outermost; moves_once: it also moves between both, once';
+)
+SELECT unnest(kept.tensor) FROM kept;
+COMMENT ON MACRO TABLE on_chip IS 'With --keep-on-chip: the memory in which what each node writes stays, its bits, and why if that is the outermost memory';
 
 CREATE MACRO areas(run) AS TABLE
 SELECT part.kind, part.part, part.area, part.area / nullif(accelerator.area, 0) AS share

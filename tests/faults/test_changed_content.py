@@ -36,7 +36,7 @@ EXAMPLE: Final = (
     ("results", "repeats = 'x'"),
     ("runs", "kind = NULL"),
     ("runs", "record_limit = 0"),
-    ("runs", "top_levels = NULL"),
+    ("searches", "reserved = NULL"),
     ("runs", "without vector_counted"),
     ("store_schema", "version = NULL"),
     ("searches", "code_bits = 0"),

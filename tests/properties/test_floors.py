@@ -13,7 +13,8 @@ from nestmap.model import CostModelEvaluation, Layer, Movement, Objective, Spati
 from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.api import explore_network, read_network
 from nestmap.pipeline.explore.options import SearchName
-from nestmap.pipeline.explore.plan import SearchPlan, layers_stage
+from nestmap.pipeline.explore.plan import SearchPlan
+from nestmap.pipeline.explore.resume import recorded_problem
 from nestmap.pipeline.frontend.bundled import accelerator_names
 from nestmap.pipeline.stages import WorkloadStage
 from tests.bundled import bundled_network
@@ -77,17 +78,14 @@ def test_no_search_goes_below_them(
 @pytest.mark.parametrize("of", NETWORKS if STRESS else ["light:squeezenet"])
 def test_data_kept_on_chip_is_fetched_at_least_once(machine: str, of: str) -> None:
     plan = SearchPlan.of({"search": "loma", "lpf_limit": 3, "keep_on_chip": True})
-    network = plan.prepare(read_network(bundled_network(of), machine))
-    problems = {x.layer.name: x for x in layers_stage(plan)(network)}
-    found = explore_network(network, plan)
-    for result in found.layers:
-        cme = result.cme
-        spatial = SpatialProblem(problem=problems[cme.layer], spatial_mapping=cme.spatial_mapping)
-        check_floors(spatial, cme)
+    network = read_network(bundled_network(of), machine)
+    for result in explore_network(network, plan).layers:
+        spatial = recorded_problem(network, result.cme)
+        check_floors(spatial, result.cme)
         for operand in spatial.layer.inputs:
             outermost = network.accelerator.levels_of(spatial.problem.links[operand.name])[-1]
-            used = [x.memory for x in cme.levels if x.operand == operand.name]
-            assert not operand.constant or used[-1] == outermost.name
+            used = [x.memory for x in result.cme.levels if x.operand == operand.name]
+            assert operand.source is not None or used[-1] == outermost.name
 
 
 def short(workload: Workload) -> Workload:

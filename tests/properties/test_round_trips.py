@@ -38,12 +38,12 @@ from nestmap.model import (
     Infeasibility,
     InfeasibleLayer,
     InMemoryCompute,
+    KeptTensor,
     LayerConstraints,
     LayerFront,
     LayerNode,
     LayerResult,
     LayerTopLevels,
-    Leaving,
     LimitedCost,
     Link,
     Loop,
@@ -57,13 +57,16 @@ from nestmap.model import (
     NoCostNode,
     Objective,
     ObjectiveBound,
+    OnChip,
     OperandLink,
     OrderedLoop,
+    OutsideCosts,
     PaddedLoop,
     PartEnergy,
     PeakPerformance,
     PinnedLevels,
     PinnedMemory,
+    Reserved,
     SearchStatistics,
     SpatialMapping,
     SpatialProblem,
@@ -122,6 +125,27 @@ def top_levels(draw: st.DrawFn, case: Case) -> tuple[TopLevel, ...]:
     operand, carried = draw(st.sampled_from(list(problem.links.items())))
     names = [level.name for level in problem.levels(operand)]
     return (TopLevel(operand=carried, memory=draw(st.sampled_from(names))),)
+
+
+def on_chip() -> st.SearchStrategy[OnChip]:
+    tensors = st.builds(
+        KeptTensor,
+        node=st.text(),
+        operand=st.just("O"),
+        memory=st.text(),
+        bits=st.integers(0, 2**50),
+        reason=st.none() | st.text(),
+    )
+    bounds = st.builds(
+        ObjectiveBound, objective=st.sampled_from(Objective), value=st.floats(0, 1e18)
+    )
+    outside = st.builds(OutsideCosts, energy=st.floats(0, 1e18), latency=st.floats(0, 1e18))
+    return st.builds(
+        OnChip,
+        tensors=st.tuples(tensors),
+        outside=st.none() | outside,
+        bound=st.none() | bounds,
+    )
 
 
 @st.composite
@@ -209,13 +233,7 @@ def everything(draw: st.DrawFn) -> Everything:
         workload=Workload(name="net", nodes=(source, LayerNode(layer=reader), vector)),
         accelerator=accelerator,
         constraints=draw(constraints(case)),
-        top_levels=(
-            LayerTopLevels(
-                layer=reader.name,
-                top_levels=draw(top_levels(case)),
-                leaving=(Leaving(operand="O", reason=draw(st.text())),),
-            ),
-        ),
+        top_levels=(LayerTopLevels(layer=reader.name, top_levels=draw(top_levels(case))),),
     )
     reason = Infeasibility(reason=draw(st.text()), count=draw(st.integers(0, 2**40)))
     padding = (PaddedLoop(dimension="C", size=197, padded=200),)
@@ -245,13 +263,19 @@ def everything(draw: st.DrawFn) -> Everything:
         repeats=draw(st.none() | st.text()),
     )
     vectors = (evaluate_vector(vector, accelerator),)
+    reserved = Reserved(memory=draw(st.text()), bits=draw(st.integers(0, 2**40)))
+    crowded = copy_with(case.spatial.problem, {"reserved": (reserved,)})
     return (
-        case.spatial,
+        copy_with(case.spatial, {"problem": crowded}),
         network,
         NetworkEvaluation(
-            layers=(result,), vector=vectors, infeasible=(failed,), limited=draw(limits)
+            layers=(result,),
+            vector=vectors,
+            infeasible=(failed,),
+            limited=draw(limits),
+            on_chip=draw(st.none() | on_chip()),
         ),
-        NetworkFront(layers=(front,)),
+        NetworkFront(layers=(front,), on_chip=draw(st.none() | on_chip())),
     )
 
 

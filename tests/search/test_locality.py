@@ -382,7 +382,7 @@ def test_plans_are_valid(network: NetworkProblem, from_top: bool) -> None:
         tops[problem.layer.name] = names
         for operand, top in zip(_operands(problem), problem.top_levels, strict=True):
             before = problem.levels(operand)
-            kept = before if top.moves_once else before[: before.index(_named(before, top)) + 1]
+            kept = before[: before.index(_named(before, top)) + 1]
             assert [x.name for x in reduced.levels(operand)] == [x.name for x in kept]
         assert _fits(problem, names)
     for writer, readers in network.workload.readers.items():

@@ -187,6 +187,16 @@ class Total(NamedTuple):
     homes: tuple[Home, ...]
 
 
+def test_homes_are_those_in_which_operands_end() -> None:
+    parts = dense("a", 9), vector("relu", 9, "a"), dense("b", 9, "relu"), vector("last", 5, "b")
+    graph, _ = graph_of(Workload.of(*parts, name="net"))
+    homes = graph.homes_in({("a", "O"): "low", ("b", "I"): "low"})
+    assert homes == {0: "low"}
+    assert [graph.vector_home(step, homes) for step in (1, 3)] == ["low", None]
+    assert graph.homes_in({("a", "O"): "low", ("b", "I"): "high"}) == {}
+    assert graph.homes_in({("a", "O"): "low"}) == {}
+
+
 def every_placement(
     graph: TensorGraph, memories: Sequence[tuple[str, ...]], objective: Objective
 ) -> list[Total]:
@@ -252,10 +262,12 @@ def held_bits(graph: TensorGraph, step: int, operand: str, t: int) -> int:
 def test_no_placement_is_better(workload: Workload, objective: Objective) -> None:
     graph, homes = graph_of(workload)
     every = every_placement(graph, homes.memories, objective)
-    found = place(graph, homes.memories, SIZES, (costs_of, vector_costs), objective)
+    found = place(graph, homes, (costs_of, vector_costs), objective)
     (chosen,) = (x for x in every if x.homes == found.homes)
     assert objective.of(chosen) == min(map(objective.of, every))
     assert found.found == tuple(x.name for x in workload.layers)
+    (apart,) = (x for x in every if not any(x.homes))
+    assert found.outside == (apart.energy, apart.latency)
     bounds = [x.root**2 if objective is Objective.EDP else x.bound for x in every]
     assert found.bound == pytest.approx(min(bounds))
 
@@ -267,7 +279,7 @@ def test_a_layer_without_a_bound_leaves_none() -> None:
         return Costs(1.0, 1.0, None, layer.name)
 
     costing = unknown, vector_costs
-    assert place(graph, homes.memories, SIZES, costing, Objective.ENERGY).bound is None
+    assert place(graph, homes, costing, Objective.ENERGY).bound is None
 
 
 def reasons(workload: Workload) -> dict[str, str]:
@@ -275,7 +287,7 @@ def reasons(workload: Workload) -> dict[str, str]:
     graph, homes = graph_of(workload)
     out: list[Home] = [None] * len(graph.tensors)
     return {
-        buffer.writer: why_out(graph, out, homes, SIZES, graph.tensor_of[b])
+        buffer.writer: why_out(graph, out, homes, graph.tensor_of[b])
         for b, buffer in enumerate(graph.buffers)
     }
 
@@ -300,7 +312,7 @@ def test_what_fits_stays_out_if_that_costs_less() -> None:
 def test_others_that_take_the_room_are_told() -> None:
     layers = dense("a", 60), dense("b", 60, "a"), dense("c", 60, "b", "a")
     graph, homes = graph_of(Workload.of(*layers, name="net"))
-    told = why_out(graph, ["high", None, None], homes, SIZES, 1)
+    told = why_out(graph, ["high", None, None], homes, 1)
     assert told == "high has 800 bit, it takes 480 beside 480 of other tensors"
 
 

@@ -51,7 +51,6 @@ from nestmap.pipeline.stages import (
     ExactStage,
     LomaStage,
     SalsaStage,
-    SearchUnusedMemoryStage,
     SpatialMappingGeneratorStage,
 )
 from nestmap.pipeline.stages.mapping.temporal_search import Rank
@@ -143,7 +142,7 @@ def planned(network: NetworkProblem) -> None:
         search=SalsaStage(seed=1, chains=4),
         spatial=SpatialMappingGeneratorStage(max_mappings=10, mixed=True),
         rank=Rank.BOUND,
-        locality=SearchUnusedMemoryStage(),
+        keep_on_chip=True,
         prune=True,
     )
     assert_type(plan.search, LomaStage | SalsaStage | ExactStage)

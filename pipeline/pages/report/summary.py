@@ -182,7 +182,7 @@ def _notes(run: ReportedRun) -> Iterator[str]:
         *operator_notes(workload),
         *padding_notes(evaluation),
         *reduced_notes(reduced_unrollings(run.network, evaluation)),
-        *kept_notes(run.network),
+        *kept_notes(evaluation),
         _skipped(evaluation),
     )
     yield from (with_micro(note) for note in candidates if note)

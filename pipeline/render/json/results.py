@@ -17,7 +17,6 @@ from nestmap.model import (
     NetworkEvaluation,
     NetworkFront,
 )
-from nestmap.pipeline.analysis.network.kept_tensors import KeptTensor
 from nestmap.pipeline.analysis.network.reduced_unrollings import ReducedUnrolling
 from nestmap.pipeline.util.atomic_files import Json
 
@@ -38,7 +37,6 @@ def full_json(
     evaluation: NetworkEvaluation,
     run: UUID | None = None,
     reduced: Sequence[ReducedUnrolling] = (),
-    kept: Sequence[KeptTensor] = (),
 ) -> Json:
     """The totals, all results of each layer, unrollings that do not fit, and what stays on chip."""
     layers: list[Json] = [
@@ -53,7 +51,7 @@ def full_json(
         "vector": vector,
         "infeasible_layers": _infeasible(evaluation.infeasible),
         "reduced_unrollings": _models(reduced),
-        "on_chip": _models(kept),
+        "on_chip": _models(evaluation.on_chip.tensors if evaluation.on_chip else ()),
     }
 
 
@@ -61,7 +59,6 @@ def front_json(
     front: NetworkFront,
     run: UUID | None = None,
     reduced: Sequence[ReducedUnrolling] = (),
-    kept: Sequence[KeptTensor] = (),
 ) -> Json:
     """The Pareto front of each layer, with all results of each mapping."""
     layers: list[Json] = [_front(layer) for layer in front.layers]
@@ -72,7 +69,7 @@ def front_json(
         "vector": counted | _vector_nodes(front),
         "infeasible_layers": _infeasible(front.infeasible),
         "reduced_unrollings": _models(reduced),
-        "on_chip": _models(kept),
+        "on_chip": _models(front.on_chip.tensors if front.on_chip else ()),
     }
 
 

@@ -8,13 +8,13 @@ from typing import Final
 
 from nestmap.model import (
     CostModelEvaluation,
+    KeptTensor,
     NetworkEvaluation,
     NetworkFront,
-    NetworkProblem,
+    OnChip,
     SpatialProblem,
 )
 from nestmap.model.dims import LayerOperand
-from nestmap.pipeline.analysis.network.kept_tensors import KeptTensor, kept_tensors
 from nestmap.pipeline.format.mappings import sizes_text, spatial_text
 from nestmap.pipeline.format.numbers import (
     capacity,
@@ -55,10 +55,11 @@ def vector_note(evaluation: NetworkEvaluation, remedy: str = "") -> str:
     kinds = Counter(entry.operator for entry in vector)
     named = ", ".join(f"{printable(name)} {n}" for name, n in sorted(kinds.items()))
     bits = sum(entry.bits_read + entry.bits_written for entry in vector)
+    memories = " and ".join(dict.fromkeys(entry.memory for entry in vector))
     return (
         f"Vector operators: {count(len(vector))} {'node' if len(vector) == 1 else 'nodes'} "
         f"({named}), {engineering(sum(entry.operations for entry in vector))} operations, "
-        f"{capacity(bits)} traffic with {printable(vector[0].memory)}, "
+        f"{capacity(bits)} traffic with {printable(memories)}, "
         f"energy {energy(evaluation.vector_energy)}, "
         f"{cycles(evaluation.vector_latency)} cycles{_without_unit(evaluation)}; "
         + ("counted in the totals." if evaluation.vector_counted else f"not in the totals{remedy}.")
@@ -76,21 +77,20 @@ def _without_unit(evaluation: NetworkEvaluation) -> str:
 
 MOST_REASONS: Final = 10
 MOST_NAMES: Final = 3
-_ONCE: Final = " after one transfer from the outermost memory, or before one to it"
 
 
-def kept_notes(network: NetworkProblem) -> list[str]:
-    """A sentence for each memory in which tensors stay, and for the first ten reasons to leave."""
-    staying = dict[tuple[str, bool], list[KeptTensor]]()
-    leaving = dict[tuple[str, str], list[KeptTensor]]()
-    for tensor in kept_tensors(network):
+def kept_notes(evaluation: NetworkEvaluation) -> list[str]:
+    """What tensors on chip save, where they stay, and the first ten reasons why others leave."""
+    if evaluation.on_chip is None:
+        return []
+    staying, leaving = dict[str, list[KeptTensor]](), dict[tuple[str, str], list[KeptTensor]]()
+    for tensor in evaluation.on_chip.tensors:
         if tensor.reason is None:
-            staying.setdefault((tensor.memory, tensor.moves_once), []).append(tensor)
+            staying.setdefault(tensor.memory, []).append(tensor)
         else:
             leaving.setdefault((tensor.memory, tensor.reason), []).append(tensor)
     notes = [
-        f"In {memory} {_subject(tensors, 'stays', 'stay')}{_ONCE if moves_once else ''}."
-        for (memory, moves_once), tensors in staying.items()
+        f"In {memory} {_subject(tensors, 'stays', 'stay')}." for memory, tensors in staying.items()
     ]
     notes += [
         f"Through {memory} {_subject(tensors, 'goes', 'go')}: {reason}."
@@ -98,17 +98,38 @@ def kept_notes(network: NetworkProblem) -> list[str]:
     ]
     more = len(notes) - len(staying) - MOST_REASONS
     rest = [f"{more} more reasons are in the JSON file (--json) and in the query on_chip."]
-    return notes[: len(staying) + MOST_REASONS] + (rest if more > 0 else [])
+    told = notes[: len(staying) + MOST_REASONS] + (rest if more > 0 else [])
+    return [*_saved_note(evaluation, evaluation.on_chip), *told]
+
+
+def _saved_note(evaluation: NetworkEvaluation, on_chip: OnChip) -> Iterator[str]:
+    """What the network costs with no tensor on chip; under a limit, other mappings are chosen."""
+    outside = on_chip.outside
+    if outside is None or evaluation.limited is not None:
+        return
+    changes = (
+        f"{share(abs(change))} {'less' if change <= 0 else 'more'}"
+        for change in (
+            evaluation.energy / outside.energy - 1,
+            evaluation.latency / outside.latency - 1,
+        )
+    )
+    less_energy, less_latency = changes
+    yield (
+        f"With all tensors outside it would take {energy(outside.energy)} and "
+        f"{cycles(outside.latency)} cycles: on chip it takes {less_energy} energy and "
+        f"{less_latency} time."
+    )
 
 
 def _subject(tensors: Sequence[KeptTensor], one: str, several: str) -> str:
-    """``stay O of n0, n1, n3, ... (12 layers), W of n0``."""
+    """``stay O of n0, n1, n3, ... (12 nodes), W of n0``."""
     layers = dict[LayerOperand, list[str]]()
     for tensor in tensors:
-        layers.setdefault(tensor.operand, []).append(printable(tensor.layer))
+        layers.setdefault(tensor.operand, []).append(printable(tensor.node))
     said = list[str]()
     for operand, names in layers.items():
-        many = f", ... ({count(len(names))} layers)" if len(names) > MOST_NAMES else ""
+        many = f", ... ({count(len(names))} nodes)" if len(names) > MOST_NAMES else ""
         said.append(f"{operand} of {', '.join(names[:MOST_NAMES])}{many}")
     return f"{several if len(tensors) > 1 else one} {', '.join(said)}"
 

@@ -13,16 +13,20 @@ from pydantic import Field, ValidationError
 
 from nestmap.costmodel.vector_unit import evaluate_vector
 from nestmap.model import (
+    Accelerator,
+    CostModelEvaluation,
     Frozen,
     InputError,
     Layer,
     LayerConstraints,
     MappingConstraints,
     MappingProblem,
+    MemoryLevel,
     NetworkEvaluation,
     NetworkFront,
     NetworkProblem,
     TopLevel,
+    VectorNode,
     without_unused_levels,
 )
 from nestmap.model.base import copy_with
@@ -34,6 +38,7 @@ from nestmap.model.workload.operator_types import is_operator_type
 from nestmap.pipeline.stage_graph import Stage
 from nestmap.search.locality import keep_on_chip
 from nestmap.search.spatial.padding import padded_sizes
+from nestmap.search.tensor_homes import TensorGraph
 
 # Checks that mapping constraints suit a workload and an accelerator, before the search begins
 
@@ -341,20 +346,15 @@ class SearchUnusedMemoryStage(Frozen, Stage[NetworkProblem, NetworkProblem], fro
 class RemoveUnusedMemoryStage(Frozen, Stage[MappingProblem, MappingProblem], frozen=True):
     """Removes the memory levels above ``top_levels`` from the accelerator of a problem.
 
-    Operands that move once keep theirs, and their top levels: no loops are above these. Place the
-    stage after ``WorkloadStage``.
+    Place the stage after ``WorkloadStage``.
 
     Raises:
         InputError: where a top level is not a memory of its operand.
     """
 
     def __call__(self, problem: MappingProblem, /) -> MappingProblem:
-        return MappingProblem(
-            layer=problem.layer,
-            accelerator=without_unused_levels(problem.accelerator, problem.top_levels),
-            constraints=problem.constraints,
-            top_levels=tuple(top for top in problem.top_levels if top.moves_once),
-        )
+        used = without_unused_levels(problem.accelerator, problem.top_levels)
+        return copy_with(problem, {"accelerator": used, "top_levels": ()})
 
 
 class PinnedTopLevelsStage(Frozen, Stage[MappingProblem, MappingProblem], frozen=True):
@@ -423,6 +423,47 @@ class EachOnceStage(Stage[Iterable[MappingProblem], Iterator[R]], Generic[R]):
 
 # --- the stage that adds the vector operators of a network to the results of its layers ---
 
+
+def vector_memory(accelerator: Accelerator, home: str | None) -> MemoryLevel | None:
+    """The memory of a vector operator whose tensors have this home; ``None``: the usual one.
+
+    It is the usual one where the vector unit names its memory.
+    """
+    unit = accelerator.vector_unit
+    if home is None or (unit is not None and unit.memory is not None):
+        return None
+    return next(level for level in accelerator.memories if level.name == home)
+
+
+def _evaluated(found: NetworkEvaluation | NetworkFront) -> tuple[CostModelEvaluation, ...]:
+    """An evaluation of each layer; those on a front have the same memories."""
+    if isinstance(found, NetworkEvaluation):
+        return tuple(result.cme for result in found.layers)
+    return tuple(front.cmes[0] for front in found.layers)
+
+
+def _vector_homes(
+    network: NetworkProblem, cmes: Iterable[CostModelEvaluation]
+) -> Iterator[tuple[VectorNode, MemoryLevel]]:
+    """The vector operators whose tensors all stay in one memory on chip, and that memory."""
+    accelerator = network.accelerator
+    tops = {
+        (cme.layer, link.operand): memory
+        for cme in cmes
+        for link in cme.links
+        for memory in [x.memory for x in cme.levels if x.operand == link.operand][-1:]
+        if memory != accelerator.levels_of(link.memory_operand)[-1].name
+    }
+    if not tops:
+        return
+    graph = TensorGraph.of(network.workload, mapped_layers(network))
+    homes = graph.homes_in(tops)
+    for i, step in enumerate(graph.steps):
+        home = vector_memory(accelerator, graph.vector_home(i, homes))
+        if isinstance(step.node, VectorNode) and home is not None:
+            yield step.node, home
+
+
 Total = TypeVar("Total", NetworkEvaluation, NetworkFront)
 
 
@@ -443,9 +484,14 @@ class VectorStage(Stage[NetworkProblem, Total], Generic[Total]):
 
     def __call__(self, network: NetworkProblem, /) -> Total:
         nodes, accelerator = network.workload.vector_nodes, network.accelerator
-        vector = tuple(evaluate_vector(node, accelerator) for node in nodes)
-        updates: dict[str, object] = {"vector": vector, "vector_counted": self.counted}
-        return copy_with(self.inner(network), updates)
+        usual = {node.name: evaluate_vector(node, accelerator) for node in nodes}
+        found = self.inner(network)
+        moved = {
+            node.name: evaluate_vector(node, accelerator, home)
+            for node, home in _vector_homes(network, _evaluated(found))
+        }
+        vector = tuple((usual | moved).values())
+        return copy_with(found, {"vector": vector, "vector_counted": self.counted})
 
     def stage_options(self) -> str:
         """Whether the totals include vector operators."""

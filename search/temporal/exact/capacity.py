@@ -36,7 +36,7 @@ class Capacity(NamedTuple):
     finished: Flags  # [p] whether no ir loop of the output is left above
     slot: Ints  # [x, l] slot of the level in its memory
     tight: Ints  # [m] index among the tight memories, or LOOSE
-    reserved: Floats  # [k] bits of inputs that a tight memory has to hold whole
+    reserved: Floats  # [k] bits that inputs take for which a tight memory is the top level
 
 
 @kernel
@@ -53,7 +53,7 @@ def capacity_of(problem: FlatProblem, work: Work, lattice: Lattice) -> Capacity:
     for m in range(problem.memories):
         for i in range(problem.slots[m]):
             slot[problem.slot_operand[m, i], problem.slot_level[m, i]] = i
-        if problem.slots[m] > 1 and _most(problem, bits, m) > problem.memory_size[m]:
+        if problem.slots[m] > 1 and _most(problem, bits, m) > problem.memory_room[m]:
             tight[m] = count
             reserved[count] = _reserved(problem, bits, m)
             count += 1
@@ -68,7 +68,7 @@ def _most(problem: FlatProblem, bits: Floats, m: int) -> float:
         largest = 0.0
         for p in range(bits.shape[3]):
             for finished in (UNFINISHED, FINISHED):
-                if bits[m, i, finished, p] <= problem.memory_size[m]:
+                if bits[m, i, finished, p] <= problem.memory_room[m]:
                     largest = max(largest, bits[m, i, finished, p])
         total += largest
     return total
@@ -76,11 +76,11 @@ def _most(problem: FlatProblem, bits: Floats, m: int) -> float:
 
 @kernel
 def _reserved(problem: FlatProblem, bits: Floats, m: int) -> float:
-    """Bits of the inputs that the memory has to hold whole."""
+    """Bits of the inputs for which the memory is the top level."""
     total = 0.0
     for i in range(problem.slots[m]):
         x, level = problem.slot_operand[m, i], problem.slot_level[m, i]
-        if x != OUT and level >= problem.whole_level[x]:
+        if x != OUT and level == problem.levels[x]:
             total += bits[m, i, FINISHED, 0]
     return total
 
@@ -132,13 +132,13 @@ def _same_tiles(problem: FlatProblem, lattice: Lattice) -> Ints:
 def cut_bits(
     problem: FlatProblem, work: Work, place: tuple[int, int, int], cut: int, whole: float
 ) -> tuple[float, float]:
-    """Bits of a slot whose loops of the order in ``work`` end at a cut, if it need not hold all.
+    """Bits of a slot whose loops of the order in ``work`` end at a cut; all loops at the top.
 
     ``place`` is the memory, the operand and the level. The first number is for an output that was
     unfinished below, the second for a finished one; for inputs they are equal.
     """
     x, level = place[1], place[2]
-    if level >= problem.whole_level[x]:
+    if level == problem.levels[x]:
         cut = work.loops
     finished = slot_bits(problem, work, place, cut, work.loops, whole)
     if x != OUT:
@@ -153,20 +153,20 @@ def take(
     place: tuple[int, int, int, int],
     taken: Floats,
 ) -> bool:
-    """Adds what one cut takes to ``taken`` [k], unless it is reserved; false if it does not fit.
+    """Adds what one cut takes to ``taken`` [k]; false if it does not fit.
 
     ``place``: the operand, the level, whether the output was finished below, and the point.
     """
     x, level, finished, p = place
     m = problem.memory[x, level]
     bits = capacity.bits[m, capacity.slot[x, level], finished, p]
-    if bits > problem.memory_size[m]:
+    if bits > problem.memory_room[m]:
         return False
     k = capacity.tight[m]
-    if k == LOOSE or (x != OUT and level >= problem.whole_level[x]):
+    if k == LOOSE:
         return True
     taken[k] += bits
-    return bool(taken[k] <= problem.memory_size[m])
+    return bool(taken[k] <= problem.memory_room[m])
 
 
 @kernel
@@ -195,12 +195,11 @@ def forbid(problem: FlatProblem, lattice: Lattice, capacity: Capacity, spent: Fl
     """Makes it infinitely costly to cross a boundary where it may not be.
 
     The array holds one word: the innermost boundary of an input is crossed while all loops below
-    are ir to it, that of the output at the origin. No cut may exceed its memory, those of innermost
-    memories lie above what these have to hold, and levels that hold all loops end with the last.
+    are ir to it, that of the output at the origin. No cut may exceed its memory, and those of
+    innermost memories lie above what these have to hold.
     """
     _forbid_early_cuts(problem, lattice, spent)
     for x in range(problem.operands):
-        spent[:, x, problem.whole_level[x] : problem.levels[x], :-1] = np.inf
         for p in range(1, len(lattice.depth)):
             for f in range(len(lattice.factors)):
                 kind = problem.relevance[x, lattice.factors[f, 0]]
@@ -209,13 +208,13 @@ def forbid(problem: FlatProblem, lattice: Lattice, capacity: Capacity, spent: Fl
                     spent[:, x, 0, p] = np.inf
     for m in range(problem.memories):
         k = capacity.tight[m]
-        if k != LOOSE and capacity.reserved[k] > problem.memory_size[m]:
+        if k != LOOSE and capacity.reserved[k] > problem.memory_room[m]:
             spent[:] = np.inf
         for i in range(problem.slots[m]):
             x, level = problem.slot_operand[m, i], problem.slot_level[m, i]
             for p in range(len(lattice.depth)):
                 least = min(capacity.bits[m, i, 0, p], capacity.bits[m, i, 1, p])
-                if least > problem.memory_size[m]:
+                if least > problem.memory_room[m]:
                     spent[:, x, level, p] = np.inf
 
 

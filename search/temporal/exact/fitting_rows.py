@@ -95,7 +95,7 @@ def _may_fit(problem: FlatProblem, work: Work) -> bool:
             least += _least_bits(
                 problem, work, (m, problem.slot_operand[m, i], problem.slot_level[m, i])
             )
-        if least > problem.memory_size[m] * ROUNDING:
+        if least > problem.memory_room[m] * ROUNDING:
             return False
     return True
 

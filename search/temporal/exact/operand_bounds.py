@@ -203,9 +203,8 @@ def _least_of(problem: FlatProblem, work: Work, lattice: Lattice, x: int, energi
         for level in range(1, problem.levels[x] + 1):
             m = problem.memory[x, level]
             bits = cut_bits(problem, work, (m, x, level), lattice.depth[p], whole)
-            if min(bits) > problem.memory_size[m]:
+            if min(bits) > problem.memory_room[m]:
                 spent[level, p] = np.inf
-    spent[problem.whole_level[x] : problem.levels[x], :-1] = np.inf
     least = np.zeros(spent.shape)
     accumulate(lattice, spent, problem.levels[x], least)
     stays = 0

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from math import ceil
+from itertools import combinations
 from pathlib import Path
-from typing import get_args
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -13,26 +13,38 @@ import pytest
 from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import (
     Accelerator,
+    InfeasibleError,
+    KeptTensor,
     Layer,
     NetworkEvaluation,
     NetworkProblem,
     Objective,
+    OutsideCosts,
+    Tensor,
+    TopLevel,
+    VectorNode,
+    VectorUnit,
     Workload,
     layer_from_equation,
+    without_unused_levels,
 )
 from nestmap.model.base import copy_with
-from nestmap.pipeline.analysis.network.kept_tensors import kept_tensors
-from nestmap.pipeline.explore.api import explore, explore_network, read_network
-from nestmap.pipeline.explore.options import SearchName, SearchOptions
+from nestmap.pipeline.explore.api import explore, explore_front, explore_network, read_network
+from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.explore.replay import replay
+from nestmap.pipeline.frontend.bundled import accelerator_names
+from nestmap.pipeline.frontend.onnx import parse_onnx
 from nestmap.pipeline.frontend.yaml.mapping import parse_mapping
+from nestmap.pipeline.render.json.results import full_json
 from nestmap.pipeline.render.text.results import kept_notes
 from nestmap.pipeline.render.yaml.mapping import found_mapping, write_mapping
 from nestmap.store import Parameter, Store
 from tests.bundled import bundled_network
 from tests.costmodel.machines import machine, memory
 from tests.loma import with_loma
+from tests.pipeline.frontend.onnx.build import model, node, weights
+from tests.sweeps import STRESS, every
 
 # the buffer has room for what passes between the layers
 MACHINE = machine(
@@ -60,20 +72,7 @@ NETWORK = NetworkProblem(workload=Workload.of(FIRST, SECOND, name="net"), accele
 PLAN = SearchPlan.of(with_loma(keep_on_chip=True, objective="energy"))
 
 
-def memories(accelerator: Accelerator) -> dict[str, tuple[str, ...]]:
-    return {level.name: level.operands for level in accelerator.memories}
-
-
-def test_data_between_layers_does_not_travel_through_the_top() -> None:
-    kept = explore_network(NETWORK, PLAN)
-    whole = explore_network(NETWORK, copy_with(PLAN, {"locality": None}))
-    for result, operand in zip(kept.layers, ("O", "I"), strict=True):
-        names = [x.memory for x in result.cme.levels if x.operand == operand]
-        assert names[-1] == "buffer"
-    assert kept.energy < whole.energy
-
-
-# all weights and what passes between the layers stay in the buffer
+# all weights and what passes between the layers have room in the buffer
 ROOMY = machine(
     memory("register", size=64, operands="I2", width=64),
     memory("buffer", size=4096, served="D1 D2", width=64),
@@ -82,74 +81,168 @@ ROOMY = machine(
 )
 
 
-@pytest.mark.parametrize("search", get_args(SearchName))
-@pytest.mark.parametrize("objective", Objective)
-def test_what_comes_from_outside_moves_once(search: SearchName, objective: Objective) -> None:
-    found = explore(
-        NETWORK.workload, ROOMY, "free", search=search, objective=objective, keep_on_chip=True
-    )
-    moved = {
-        (layer.cme.layer, x.operand): x.costs.accesses[:2]
-        for layer in found.layers
-        for x in layer.cme.levels
-        if x.memory == "top"
-    }
-    assert moved == {
-        ("first", "W"): (FIRST.elements("W") * 8 // 64, 0),
-        ("first", "I"): (ceil(FIRST.elements("I") * 8 / 64), 0),
-        ("second", "W"): (SECOND.elements("W") * 8 // 64, 0),
-        ("second", "O"): (0, ceil(SECOND.elements("O") * 8 / 64)),
-    }
+def memories(accelerator: Accelerator) -> dict[str, tuple[str, ...]]:
+    return {level.name: level.operands for level in accelerator.memories}
 
 
-def test_the_reference_has_it_on_chip_from_the_beginning() -> None:
+def test_data_between_layers_does_not_travel_through_the_top() -> None:
+    kept = explore_network(NETWORK, PLAN)
+    whole = explore_network(NETWORK, copy_with(PLAN, {"keep_on_chip": False}))
+    for result, operand in zip(kept.layers, ("O", "I"), strict=True):
+        names = [x.memory for x in result.cme.levels if x.operand == operand]
+        assert names[-1] == "buffer"
+    assert kept.energy < whole.energy
+
+
+def test_weights_and_what_enters_or_leaves_use_the_outermost_memory() -> None:
+    for result in explore_network(NETWORK, PLAN).layers:
+        tops = {x.operand: x.memory for x in result.cme.levels}
+        kept = {"first": "O", "second": "I"}[result.cme.layer]
+        assert {x for x, memory in tops.items() if memory != "top"} == {kept}
+
+
+def test_the_reference_has_weights_on_chip_from_the_beginning() -> None:
     found = explore(
         NETWORK.workload, ROOMY, "free", search="loma", keep_on_chip=True, reference=True
     )
     assert all(x.memory != "top" for layer in found.layers for x in layer.cme.levels)
+    assert found.total.on_chip is not None
+    assert [(x.node, x.operand, x.memory) for x in found.total.on_chip.tensors] == [
+        (layer, operand, "buffer") for layer in ("first", "second") for operand in "OW"
+    ]
 
 
 def test_text_json_and_store_say_what_stays_and_why_other_data_does_not(tmp_path: Path) -> None:
-    network = PLAN.prepare(NETWORK)
-    once = " after one transfer from the outermost memory, or before one to it."
-    lacking = "no memory on chip holds the weights for all units"
-    assert kept_notes(network) == [
-        "In buffer stays O of first.",
-        f"In buffer stay I of first, O of second{once}",
-        f"Through top go W of first, second: {lacking}.",
-    ]
-    places = [
-        ("first", "O", "buffer", False, None),
-        ("first", "W", "top", False, lacking),
-        ("first", "I", "buffer", True, None),
-        ("second", "O", "buffer", True, None),
-        ("second", "W", "top", False, lacking),
-    ]
-    assert [(*x.model_dump().values(),) for x in kept_tensors(network)] == places
     found = explore_network(NETWORK, PLAN, store=tmp_path / "store.duckdb")
+    out = "it is an output of the network"
+    tensors = (
+        KeptTensor(node="first", operand="O", memory="buffer", bits=64),
+        KeptTensor(node="second", operand="O", memory="top", bits=48, reason=out),
+    )
+    assert found.total.on_chip is not None
+    assert found.total.on_chip.tensors == tensors
+    whole = explore_network(NETWORK, copy_with(PLAN, {"keep_on_chip": False}))
+    outside = OutsideCosts(energy=whole.energy, latency=whole.latency)
+    assert found.total.on_chip.outside == outside
+    less = f"{1 - found.energy / whole.energy:.1%} less energy"
+    assert kept_notes(found.total) == [
+        f"With all tensors outside it would take {whole.energy:.1f} pJ and {whole.latency:.0f} "
+        f"cycles: on chip it takes {less} and {1 - found.latency / whole.latency:.1%} less time.",
+        "In buffer stays O of first.",
+        f"Through top goes O of second: {out}.",
+    ]
+    results = full_json(found.total)
+    assert isinstance(results, dict)
+    assert results["on_chip"] == [x.model_dump() for x in tensors]
     with Store.open_read_only(tmp_path / "store.duckdb") as store:
-        (info, rows) = store.info(found.run), store.ask("on_chip", {Parameter.RUN: str(found.run)})
-    assert info.network == network
-    links = {"O": "O", "W": "I2", "I": "I1"}
-    expected = {(layer, links[operand], *rest) for layer, operand, *rest in places}
-    said = {tuple(row.values())[1:] for row in rows}
-    assert expected < said
-    assert said - expected == {("second", "I1", "buffer", False, None)}
+        assert store.best(found.run) == found.total
+        rows = store.ask("on_chip", {Parameter.RUN: str(found.run)})
+    assert [dict(row) for row in rows] == [x.model_dump() for x in tensors]
 
 
-def test_data_that_does_not_fit_says_what_it_needs() -> None:
-    register, _, top = ROOMY.memories
-    small = memory("buffer", size=1300, served="D1 D2", width=64)
-    accelerator = copy_with(ROOMY, {"memories": (register, small, top)})
-    network = PLAN.prepare(copy_with(NETWORK, {"accelerator": accelerator}))
-    reasons = {(x.layer, x.operand): x.reason for x in kept_tensors(network)}
-    assert reasons == {
-        ("first", "O"): "buffer has 1,300 bit, input and output take 224 beside 1,152 of weights",
-        ("first", "W"): "buffer has 1,300 bit, weights and activations take 1,312",
-        ("first", "I"): "it stays only where the output of the layer does",
-        ("second", "O"): "buffer has 1,300 bit, input and output take 160 beside 1,152 of weights",
-        ("second", "W"): "buffer has 1,300 bit, weights and activations take 1,312",
-    }
+# --- equal to every choice of homes, each layer explored by itself on a smaller machine ---
+
+SUM = VectorNode(
+    name="sum",
+    operator="Add",
+    sources=("third", "first"),
+    iterations=(8,),
+    outputs=(Tensor(name="sum", sizes=(1, 8), precision=8),),
+)
+RESIDUAL = Workload.of(
+    dense("first", (8, 12)),
+    dense("second", (8, 8), "first"),
+    dense("third", (8, 8), "second"),
+    SUM,
+    dense("fourth", (6, 8), "sum"),
+    name="residual",
+)
+ENDS = {  # the tensors of each layer, as operands, and those that wait while it runs
+    "first": ({"O": "first"}, ()),
+    "second": ({"I": "first", "O": "second"}, ()),
+    "third": ({"I": "second", "O": "third"}, ("first",)),
+    "fourth": ({"I": "third"}, ()),
+}
+
+
+def with_buffer(size: int) -> Accelerator:
+    register, _, top = MACHINE.memories
+    small = memory("buffer", size=size, operands="I1 O", served="D1 D2", width=64)
+    return copy_with(MACHINE, {"memories": (register, small, top)})
+
+
+def least_alone(layer: Layer, size: int, kept: set[str], objective: Objective) -> Fitness | None:
+    """The optimum of a layer on a machine whose buffer lacks what waits there."""
+    ends, waiting = ENDS[layer.name]
+    tops = tuple(
+        TopLevel(operand={"I": "I1", "O": "O"}[operand], memory="buffer")
+        for operand, tensor in ends.items()
+        if tensor in kept
+    )
+    left = size - 64 * len(kept & {*waiting})
+    if left <= 0:
+        return None
+    inputs = tuple(copy_with(x, {"source": None}) for x in layer.inputs)
+    alone = copy_with(layer, {"inputs": inputs})
+    accelerator = without_unused_levels(with_buffer(left), tops)
+    try:
+        found = explore(alone, accelerator, "free", objective=objective)
+    except InfeasibleError:
+        return None
+    return Fitness(found.energy, found.latency)
+
+
+class Fitness(NamedTuple):
+    energy: float
+    latency: float
+
+
+@pytest.mark.parametrize("objective", Objective)
+@pytest.mark.parametrize("size", [64, 128, 144, 192, 200, 256, 512])
+def test_no_other_homes_are_better(size: int, objective: Objective) -> None:
+    values: list[float] = []
+    for count in range(4):
+        for chosen in combinations(("first", "second", "third"), count):
+            kept = set[str](chosen)
+            costs = [least_alone(x, size, kept, objective) for x in RESIDUAL.layers]
+            held = 64 * len(kept & {"third", "first"})  # while the sum is computed
+            if None not in costs and held <= size:
+                known = [x for x in costs if x is not None]
+                total = Fitness(sum(x.energy for x in known), sum(x.latency for x in known))
+                values.append(objective.of(total))
+    found = explore(RESIDUAL, with_buffer(size), "free", objective=objective, keep_on_chip=True)
+    assert objective.of(found) == pytest.approx(min(values), rel=1e-12)
+    assert len(values) > 1 or size < 128
+    if objective is not Objective.EDP:
+        assert found.gap == 0
+
+
+@pytest.mark.parametrize("objective", Objective)
+@pytest.mark.parametrize("name", every(4, accelerator_names()))
+@pytest.mark.parametrize("network", ["light:squeezenet", "resnet-18"])
+def test_never_worse_than_with_all_data_outside(
+    network: str, name: str, objective: Objective
+) -> None:
+    workload = bundled_network(network) if STRESS else first_layers(bundled_network(network))
+    plain = explore(workload, name, objective=objective)
+    kept = explore(workload, name, objective=objective, keep_on_chip=True)
+    assert objective.of(kept) <= objective.of(plain) * (1 + 1e-12)
+
+
+def first_layers(workload: Workload) -> Workload:
+    """The nodes up to the seventh layer."""
+    last = [node.name for node in workload.nodes].index(workload.layers[6].name)
+    return copy_with(workload, {"nodes": workload.nodes[: last + 1]})
+
+
+@pytest.mark.parametrize("name", ["tpu_like", "meta_prototype"])
+def test_fronts_are_those_with_tensors_at_home(name: str) -> None:
+    workload = first_layers(bundled_network("resnet-18"))
+    options: SearchOptions = {"keep_on_chip": True, "objective": "energy", "search": "loma"}
+    found = explore(workload, name, **options)
+    front = explore_front(read_network(workload, name), SearchPlan.of(options)).front
+    assert front.on_chip == found.total.on_chip
+    assert front.best(Objective.ENERGY).energy == found.energy
 
 
 def test_each_search_is_recorded_with_the_memories_that_it_used(tmp_path: Path) -> None:
@@ -161,15 +254,14 @@ def test_each_search_is_recorded_with_the_memories_that_it_used(tmp_path: Path) 
             batches = store.evaluations(found.run, result.cme.layer)
             assert sum(map(len, batches)) == result.statistics.evaluations
             used = {x.mappings.problem.accelerator for x in batches}
-            (accelerator,) = used
-            assert accelerator.name == MACHINE.name
-            assert memories(accelerator) != memories(MACHINE)
+            assert {x.name for x in used} == {MACHINE.name}
+            kept = next(x for x in used if memories(x) != memories(MACHINE))
             levels = {(x.operand, x.memory) for x in result.cme.levels}
             links = batches[0].mappings.problem.problem.links
             assert levels == {
                 (operand, level.name)
                 for operand, carried in links.items()
-                for level in accelerator.levels_of(carried)
+                for level in kept.levels_of(carried)
             }
             for batch in batches:
                 for i in np.flatnonzero(batch.energy == batch.energy.min(initial=np.inf)):
@@ -238,3 +330,37 @@ def test_a_saved_mapping_says_itself_where_data_stays(tmp_path: Path) -> None:
         plan = SearchPlan.of(with_loma(keep_on_chip=keep_on_chip, objective="energy"))
         total = explore_network(again, plan).total
         assert [x.cme for x in total.layers] == [x.cme for x in found.layers]
+
+
+@pytest.mark.parametrize(("size", "memory"), [(512, "buffer"), (64, "top")])
+def test_vector_operators_work_where_their_tensors_are(size: int, memory: str) -> None:
+    options: SearchOptions = {"keep_on_chip": True, "count_vector": True, "search": "loma"}
+    found = explore(RESIDUAL, with_buffer(size), "free", **options).total
+    (vector,) = found.vector
+    assert vector.memory == memory
+    assert found.bound is not None
+    assert found.bound.value <= found.latency
+
+
+def test_a_vector_unit_with_a_memory_of_its_own_keeps_it() -> None:
+    unit = VectorUnit(lanes=4, operation_energy=0.0, memory="top")
+    accelerator = copy_with(with_buffer(512), {"vector_unit": unit})
+    found = explore(RESIDUAL, accelerator, "free", keep_on_chip=True, search="loma").total
+    assert [x.memory for x in found.vector] == ["top"]
+
+
+def test_what_leaves_the_network_within_it_stays_out() -> None:
+    nodes = [
+        node("Gemm", "x w1", "a", name="first"),
+        node("Relu", "a", "b", name="relu"),
+        node("Gemm", "b w2", "c", name="second"),
+    ]
+    stored = [weights("w1", 16, 16), weights("w2", 16, 16)]
+    shapes = {"b": (1, 16), "c": (1, 16)}
+    workload = parse_onnx(model(nodes, {"x": (1, 16)}, stored, outputs=shapes))
+    assert workload.outputs == ("relu",)
+    found = explore(workload, "tpu_like", "free", keep_on_chip=True, search="loma").total
+    assert found.on_chip is not None
+    assert {x.reason for x in found.on_chip.tensors} == {"it is an output of the network"}
+    inner = parse_onnx(model(nodes, {"x": (1, 16)}, stored))
+    assert inner.outputs == ()

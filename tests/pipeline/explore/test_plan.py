@@ -253,9 +253,9 @@ def test_options_change_only_what_is_given() -> None:
 
 def test_data_is_kept_on_chip_as_asked() -> None:
     kept = SearchPlan.of(with_loma(keep_on_chip=True))
-    assert kept.locality is not None
+    assert kept.keep_on_chip
     assert kept.with_options(SearchOptions()) == kept
-    assert kept.with_options(SearchOptions(keep_on_chip=False)).locality is None
+    assert not kept.with_options(SearchOptions(keep_on_chip=False)).keep_on_chip
 
 
 def test_keywords_override_the_plan() -> None:

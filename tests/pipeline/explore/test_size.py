@@ -45,7 +45,6 @@ def loma(
     lpf_limit: int | None = 6,
     spatial_mappings: int = 3,
     pad: float | None = None,
-    keep_on_chip: bool | None = None,
     mixed: bool | None = None,
 ) -> SearchPlan:
     """A plan with LOMA."""
@@ -54,7 +53,6 @@ def loma(
         lpf_limit=lpf_limit,
         spatial_mappings=spatial_mappings,
         pad=pad,
-        keep_on_chip=keep_on_chip,
         mixed=mixed,
         workers=1,
     )
@@ -68,7 +66,6 @@ PLANS: Final = {
     "loma of three factors": loma(lpf_limit=3, spatial_mappings=1),
     "loma of all factors": loma(lpf_limit=None),
     "padded": loma(pad=20),
-    "kept on chip": loma(keep_on_chip=True),
     "mixed": loma(mixed=True, spatial_mappings=9),
     "salsa": SALSA,
     "salsa of all orders": copy_with(LOMA_PLAN, {"search": SalsaStage()}),
@@ -104,6 +101,12 @@ def test_searches_of_any_problem_try_as_many_as_they_say(spatial: SpatialProblem
 def test_a_repeated_layer_counts_once() -> None:
     assert exploration_size(REPEATED, LOMA_PLAN) == exploration_size(PROBLEM, LOMA_PLAN)
     assert [x.layer for x in exploration_size(REPEATED, LOMA_PLAN).layers] == ["first", "second"]
+
+
+def test_tensors_that_may_stay_on_chip_have_layers_only() -> None:
+    size = exploration_size(REPEATED, copy_with(LOMA_PLAN, {"keep_on_chip": True}))
+    assert size.mappings is None
+    assert [x.layer for x in size.layers] == [x.name for x in REPEATED.workload.layers]
 
 
 def test_the_exact_search_has_layers_only() -> None:

@@ -120,8 +120,8 @@ def test_a_replayed_network_has_its_vector_operators_beside_it() -> None:
 def test_data_kept_on_chip_below_the_memory_of_the_unit() -> None:
     high = copy_with(NETWORK_WITH, {"accelerator": with_unit(MACHINE, memory="top")})
     kept = explore_network(high, SearchPlan.of(with_loma(keep_on_chip=True))).total
-    plain = explore_network(PROBLEM, SearchPlan.of(with_loma(keep_on_chip=True))).total
-    assert [x.cme.energy for x in kept.layers] == [x.cme.energy for x in plain.layers]
+    plain = explore_network(NETWORK_WITH, SearchPlan.of(with_loma(keep_on_chip=True))).total
+    assert [x.cme for x in kept.layers] == [x.cme for x in plain.layers]
     assert {entry.memory for entry in kept.vector} == {"top"}
 
 

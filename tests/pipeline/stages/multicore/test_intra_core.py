@@ -49,7 +49,6 @@ from nestmap.pipeline.stages import (
     ExactStage,
     GenerateCNWorkloadHybridStage,
     PaddingStage,
-    SearchUnusedMemoryStage,
 )
 from nestmap.pipeline.stages.mapping.temporal_search import Rank
 from nestmap.pipeline.stages.multicore.intra_core import (
@@ -436,7 +435,7 @@ def test_a_register_that_would_take_more_than_the_buffer_is_used_in_part() -> No
 
 
 def test_data_that_stays_on_chip_between_layers_is_for_a_schedule_to_say() -> None:
-    plan = copy_with(LOMA_PLAN, {"locality": SearchUnusedMemoryStage()})
+    plan = copy_with(LOMA_PLAN, {"keep_on_chip": True})
     with pytest.raises(InputError, match="keep_on_chip cannot be combined with several cores"):
         core_cost_stage(plan)
 

@@ -97,14 +97,8 @@ def count_mappings(spatial: SpatialProblem) -> int:
 
 
 def inner_levels(spatial: SpatialProblem) -> list[int]:
-    """The levels of each operand below the one that holds all loops."""
-    problem = spatial.problem
-    whole = {top.operand: top.memory for top in problem.top_levels}
-    found = list[int]()
-    for operand in spatial.layer.operands:
-        names = [level.name for level in problem.levels(operand.name)]
-        found.append(names.index(whole.get(problem.links[operand.name], names[-1])))
-    return found
+    """The levels of each operand below its top level."""
+    return [len(spatial.problem.levels(x.name)) - 1 for x in spatial.layer.operands]
 
 
 def all_mappings(spatial: SpatialProblem) -> Iterator[MappingBatch]:
@@ -152,11 +146,10 @@ def arrangements(codes: list[int]) -> list[tuple[int, ...]]:
 def all_cuts(spatial: SpatialProblem, loops: int) -> Codes:
     """Every combination of ascending cuts (rows x operands x levels); all loops at the top."""
     below = inner_levels(spatial)
-    most = max(len(spatial.problem.levels(x.name)) for x in spatial.layer.operands)
     ways = [
         np.array(
             [
-                (*cuts, *[loops] * (most - inner))
+                (*cuts, *[loops] * (max(below) + 1 - inner))
                 for cuts in combinations_with_replacement(range(loops + 1), inner)
             ],
             np.uint8,

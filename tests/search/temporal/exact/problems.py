@@ -31,7 +31,6 @@ from nestmap.model import (
     PinnedMemory,
     SpatialMapping,
     SpatialProblem,
-    TopLevel,
     Unrolling,
     layer_from_equation,
 )
@@ -80,7 +79,6 @@ class Kind(StrEnum):
     HOPS = "hops"
     SLOW_HOPS = "slow_hops"
     SKIPPING = "skipping"
-    KEPT = "kept"
 
 
 @dataclass(frozen=True)
@@ -133,8 +131,6 @@ def draw_problem(random: Random, kind: Kind, most: int) -> Small:
         problem = MappingProblem(layer=layer, accelerator=machine)
         spatial = SpatialProblem(problem=problem, spatial_mapping=mapping)
         spatial = constrained(spatial, draw_constraints(random, kind, spatial))
-        if kind is Kind.KEPT:
-            spatial = keep_whole(random, spatial)
         if count_mappings(spatial) <= most:
             break
         temporal.pop()
@@ -254,17 +250,6 @@ def draw_constraints(random: Random, kind: Kind, spatial: SpatialProblem) -> Lay
             return LayerConstraints(dataflow=draw_dataflow(random, spatial))
         case _:
             return LayerConstraints()
-
-
-def keep_whole(random: Random, spatial: SpatialProblem) -> SpatialProblem:
-    """Some operands stay in any of their memories, after they have moved there once."""
-    problem = spatial.problem
-    tops = tuple(
-        TopLevel(operand=carried, memory=random.choice(levels).name, moves_once=True)
-        for operand, carried in problem.links.items()
-        if (levels := problem.levels(operand)) and random.random() < 0.6
-    )
-    return copy_with(spatial, {"problem": copy_with(problem, {"top_levels": tops})})
 
 
 def draw_dataflow(random: Random, spatial: SpatialProblem) -> Dataflow:

@@ -148,15 +148,7 @@ def test_rows_do_not_depend_on_the_number_of_workers(
         assert others == [one, one]
 
 
-EXACT = {
-    Kind.PLAIN,
-    Kind.IMC,
-    Kind.FREE_SUMS,
-    Kind.ZEROS,
-    Kind.DATAFLOW,
-    Kind.HOPS,
-    Kind.KEPT,
-}
+EXACT = {Kind.PLAIN, Kind.IMC, Kind.FREE_SUMS, Kind.ZEROS, Kind.DATAFLOW, Kind.HOPS}
 """Kinds of which the kernels find the optimum."""
 
 
