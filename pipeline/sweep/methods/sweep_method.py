@@ -128,9 +128,10 @@ def stream_plan_of_sweep(
         chosen = copy_with(chosen, {"genetic": genetic, "objective": first})
     of_core = _search_options(options)
     of_core.pop("objective", None)
-    if of_core.get("at_most") is not None:
-        hint = "it is for mappings on a single core"
-        raise InputError.conflict("at_most", "several cores", hint)
+    for name in ("at_most", "keep_on_chip"):
+        if of_core.get(name):
+            hint = "it is for mappings on a single core"
+            raise InputError.conflict(name, "several cores", hint)
     if of_core.pop("reference", None) and not chosen.is_reference:
         hint = "give a plan whose split counts so: counting=Counting.REFERENCE"
         raise InputError.conflict("reference", "several cores", hint)

@@ -29,6 +29,7 @@ from nestmap.pipeline.sweep.record.recorded_summary import read_result
 from nestmap.pipeline.sweep.result.result_table import front_table, notes
 from nestmap.pipeline.sweep.result.summary import Figures, Front
 from tests.pipeline.cli.inputs import MACHINE
+from tests.pipeline.sweep.core_spaces import COUNTS, write_core_space
 from tests.pipeline.sweep.spaces import SPACE, write_space
 
 DESIGNS: Final = list(product((1, 2, 4), (2, 4, 8), (True, False)))
@@ -324,3 +325,37 @@ def test_densities_are_those_of_an_exploration(tmp_path: Path) -> None:
     assert found.network.endswith("other.yaml (density I=0.5, density only.W=0.25)")
     assert (found.energy, found.latency) == (sparse.energy, sparse.latency)
     assert found.energy < plain.energy
+
+
+ON_CHIP: Final = """\
+name: buffers
+accelerator: tpu_like
+parameters: {kibibytes: [1, 4, 64, 2048]}
+set: {memories.sram_2MB.size: kibibytes * 8 * 2 ** 10}
+networks: [layers.yaml]
+objectives: [energy]
+"""
+CHAIN: Final = """\
+- {id: 0, name: up, operator_type: Gemm, equation: "O[b][k]+=W[k][c]*I[b][c]",
+   loop_dims: [B, K, C], loop_sizes: [64, 64, 64],
+   operand_precision: {W: 8, I: 8, O: 16, O_final: 8}, operand_source: {I: 0, W: 0}}
+- {id: 1, name: down, operator_type: Gemm, equation: "O[b][k]+=W[k][c]*I[b][c]",
+   loop_dims: [B, K, C], loop_sizes: [64, 32, 64],
+   operand_precision: {W: 8, I: 8, O: 16, O_final: 8}, operand_source: {I: 0, W: 1}}
+"""
+
+
+def test_larger_buffers_keep_tensors_on_chip_and_never_cost_more(tmp_path: Path) -> None:
+    space = tmp_path / "space.yaml"
+    space.write_text(ON_CHIP)
+    (tmp_path / "layers.yaml").write_text(CHAIN)
+    outside = [x.energy or 0.0 for x in nestmap.sweep(space).points]
+    kept = [x.energy or 0.0 for x in nestmap.sweep(space, keep_on_chip=True).points]
+    assert kept == sorted(kept, reverse=True)
+    assert all(a <= b for a, b in zip(kept, outside, strict=True))
+    assert kept[-1] < outside[-1]
+
+
+def test_several_cores_keep_nothing_on_chip(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="keep_on_chip cannot be combined with several cores"):
+        nestmap.sweep(write_core_space(tmp_path, COUNTS), keep_on_chip=True)
