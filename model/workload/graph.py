@@ -149,7 +149,9 @@ class Workload(Frozen, frozen=True):
                 raise ValueError(f"node {name!r} occurs {count} times; expected different names")
         for output in self.outputs:
             if output not in names:
-                raise ValueError(f"output {output!r}; expected the name of a node")
+                raise ValueError(
+                    f"output {output!r} is not in the workload; expected the name of a node"
+                )
         for node in self.nodes:
             for source in node.sources:
                 if source not in names:
@@ -239,7 +241,9 @@ class Workload(Frozen, frozen=True):
             if name not in known:
                 raise InputError(f"network {self.name}: layer", repr(name), suggestion(name, known))
         found = (x for x in self.nodes if isinstance(x, LayerNode) and x.name in names)
-        return Workload(name=self.name, nodes=tuple(x.reading_only(names) for x in found))
+        kept = tuple(x for x in self.outputs if x in names)
+        nodes = tuple(x.reading_only(names) for x in found)
+        return Workload(name=self.name, nodes=nodes, outputs=kept)
 
     def graph(self) -> nx.DiGraph[str]:
         """The workload as a networkx graph of node names, an edge from producer to consumer."""
