@@ -72,7 +72,7 @@ class SweepRecord(Frozen, frozen=True):
     state: SweepState
 
 
-_NETWORK: pa.DataType = pa.struct(
+NETWORK_FIGURES: pa.DataType = pa.struct(
     [
         pa.field("network", pa.string()),
         pa.field("weight", pa.float64()),
@@ -82,6 +82,7 @@ _NETWORK: pa.DataType = pa.struct(
         pa.field("cut", pa.bool_()),
     ]
 )
+"""The figures of a network on a design, as the column ``networks`` has them."""
 
 
 def write_sweep(
@@ -164,6 +165,6 @@ def _table(key: str, first: int, rows: Sequence[DesignRow]) -> pa.Table:
             "edp": pa.array([x.edp for x in designs], figures),
             "objective_values": pa.array(values, pa.list_(figures)),
             "reason": pa.array([x.reason for x in designs], pa.string()),
-            "networks": pa.array(networks, pa.list_(_NETWORK)),
+            "networks": pa.array(networks, pa.list_(NETWORK_FIGURES)),
         }
     )

@@ -10,17 +10,7 @@ from nestmap.model.design_space.expression_syntax import Value
 from nestmap.model.design_space.result import DesignResult
 from nestmap.model.design_space.space import DesignSpace
 from nestmap.store import Relation
-
-_NETWORK: pa.DataType = pa.struct(
-    [
-        pa.field("network", pa.string()),
-        pa.field("weight", pa.float64()),
-        pa.field("energy", pa.float64()),
-        pa.field("latency", pa.float64()),
-        pa.field("gap", pa.float64()),
-        pa.field("cut", pa.bool_()),
-    ]
-)
+from nestmap.store.rows.sweeps import NETWORK_FIGURES
 
 
 def relation_of(
@@ -51,7 +41,7 @@ def relation_of(
     columns["on_front"] = pa.array([(x.number, x.mapped_for) in best for x in designs], pa.bool_())
     columns["reason"] = pa.array([x.reason for x in designs], pa.string())
     networks = [[network.model_dump() for network in x.networks] for x in designs]
-    columns["networks"] = pa.array(networks, pa.list_(_NETWORK))
+    columns["networks"] = pa.array(networks, pa.list_(NETWORK_FIGURES))
     return Relation(pa.table(columns))
 
 
