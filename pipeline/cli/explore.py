@@ -20,6 +20,7 @@ from nestmap.model import (
     RecordMode,
     Workload,
 )
+from nestmap.model.base import copy_with
 from nestmap.pipeline.analysis.network.reduced_unrollings import (
     ReducedUnrolling,
     reduced_unrollings,
@@ -50,7 +51,7 @@ from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.explore.recording import known_tries, read_plan
 from nestmap.pipeline.explore.resume import resume
 from nestmap.pipeline.explore.run import Job
-from nestmap.pipeline.explore.size import ExplorationSize, exploration_size
+from nestmap.pipeline.explore.size import ExplorationSize, KnownTries, exploration_size
 from nestmap.pipeline.format.numbers import count
 from nestmap.pipeline.format.runs import short_id
 from nestmap.pipeline.frontend.bundled import default_mapping_for
@@ -171,25 +172,31 @@ _Found = tuple[Exploration | FrontExploration, Contrast | None]
 
 def _explored(options: ExploreOptions, job: Job, place: StoreTarget | None) -> _Found:
     if place is None:
-        size = exploration_size(job.network, job.plan)
-        check_size(size, None, agreed=options.yes)
+        size = _agreed_size(options, job, None, None)
         with print_nothing_kept("without --no-store"):
             return _searched(options, job, size, None)
+    recording = _recording(options.recording)
     if place.has_runs:
         with place.open() as store, print_resume_hint(store, place):
-            return _searched(options, job, _agreed_size(options, job, store), store)
-    size = _agreed_size(options, job, None)  # before the store is created
+            known = known_tries(store, job.plan, recording)
+            size = _agreed_size(options, job, recording, known)
+            return _searched(options, job, size, store)
+    size = _agreed_size(options, job, recording, None)  # before the store is created
     with place.open() as store, print_resume_hint(store, place):
         return _searched(options, job, size, store)
 
 
-def _agreed_size(options: ExploreOptions, job: Job, store: Store | None) -> ExplorationSize:
-    """The size of a recorded exploration, to which the user agrees if it is large."""
-    recording = _recording(options.recording)
-    known = None if store is None else known_tries(store, job.plan, recording)
-    size = exploration_size(job.network, job.plan, known)
-    check_size(size, recording, agreed=options.yes)
-    return size
+def _agreed_size(
+    options: ExploreOptions, job: Job, recording: Recording | None, known: KnownTries | None
+) -> ExplorationSize:
+    """The size of an exploration, to which the user agrees if it is large.
+
+    Tensors that may stay on chip make it larger than with all of them outside.
+    """
+    outside = copy_with(job.plan, {"keep_on_chip": False})
+    least = exploration_size(job.network, outside, known)
+    check_size(least, recording, agreed=options.yes, more=job.plan.keep_on_chip)
+    return exploration_size(job.network, job.plan, known) if job.plan.keep_on_chip else least
 
 
 def _searched(
@@ -321,10 +328,12 @@ LARGEST_RECORD: Final = 10**9
 """Bytes that are recorded without asking."""
 
 
-def check_size(size: ExplorationSize, recording: Recording | None, *, agreed: bool) -> None:
+def check_size(
+    size: ExplorationSize, recording: Recording | None, *, agreed: bool, more: bool = False
+) -> None:
     """Asks the user to agree to a large exploration, unless they have ``agreed`` already.
 
-    ``recording`` is ``None`` if nothing is recorded.
+    ``recording`` is ``None`` if nothing is recorded; ``more``: it may become larger than ``size``.
 
     Raises:
         InputError: where it is large and nobody is there to ask.
@@ -334,7 +343,7 @@ def check_size(size: ExplorationSize, recording: Recording | None, *, agreed: bo
     written = 0 if recording is None else size.record_bytes(recording)
     if mappings <= MOST_MAPPINGS and written <= LARGEST_RECORD:
         return
-    amount = f"up to {count(mappings)} mappings to evaluate"
+    amount = f"{'at least' if more else 'up to'} {count(mappings)} mappings to evaluate"
     if written:
         amount += f" and {written / 1e9:,.1f} GB to record"
     if not agreed and not sys.stdin.isatty():

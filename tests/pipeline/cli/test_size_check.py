@@ -88,6 +88,16 @@ def test_nothing_is_recorded_before_the_answer(
     )
 
 
+def test_tensors_on_chip_take_at_least_what_they_take_outside(
+    inputs: Inputs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(explore, "MOST_MAPPINGS", 13)
+    for options in ((), ("--no-store",)):
+        ended = run(*inputs.explore, "--keep-on-chip", *options)
+        assert ended.code == 2
+        assert "found at least 32 mappings to evaluate" in ended.err
+
+
 @pytest.mark.parametrize(("typed", "code"), [("y\n", 0), ("n\n", 130), ("\n", 130), ("\x04", 130)])
 def test_on_a_terminal_the_user_is_asked(inputs: Inputs, typed: str, code: int) -> None:
     ours, theirs = pty.openpty()
