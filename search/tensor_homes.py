@@ -18,11 +18,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from math import inf, sqrt
 from typing import Final, Generic, NamedTuple, TypeVar, final
 
 from nestmap.model import (
     OUTPUT,
+    InfeasibleError,
     Layer,
     LayerNode,
     MappingProblem,
@@ -79,6 +81,7 @@ class Step:
     """A node that computes: its layer, if that is mapped, and the buffers of its operands.
 
     What a vector operator writes takes the room of ``replaced`` where both have the same home.
+    ``reads_outside``: it also reads an input of the network.
     """
 
     node: LayerNode | VectorNode
@@ -87,6 +90,7 @@ class Step:
     read: tuple[int, ...]
     written: int
     replaced: int | None = None
+    reads_outside: bool = False
 
 
 @final
@@ -101,8 +105,7 @@ class TensorGraph:
     @classmethod
     def of(cls, workload: Workload, mapped: Sequence[Layer]) -> TensorGraph:
         """The graph of a network; other layers than ``mapped`` take place, but no mapping."""
-        named = {layer.name for layer in mapped}
-        maker = _GraphMaker(named, _readers(workload), {*workload.outputs})
+        maker = _GraphMaker(workload, {layer.name for layer in mapped})
         for node in workload.in_order:
             maker.add(node)
         return maker.graph()
@@ -142,10 +145,9 @@ class TensorGraph:
 
         ``None``: some are outside, in other memories, or neither written nor read by a layer.
         """
-        node, taken = self.steps[step].node, (*self.steps[step].read, self.steps[step].written)
-        given = sum(not x.constant for x in node.inputs)
-        found = {homes.get(self.tensor_of[b]) for b in taken}
-        return found.pop() if len(found) == 1 and given <= len(node.sources) else None
+        node = self.steps[step]
+        found = {homes.get(self.tensor_of[b]) for b in (*node.read, node.written)}
+        return found.pop() if len(found) == 1 and not node.reads_outside else None
 
     def homes_in(self, tops: Mapping[tuple[str, LayerOperand], str]) -> dict[int, str]:
         """The homes of tensors, where the operands of layers end in these memories on chip."""
@@ -169,24 +171,18 @@ class TensorGraph:
         return tuple(map(tuple, found))
 
 
-def _readers(workload: Workload) -> dict[str, list[str]]:
-    readers: dict[str, list[str]] = {node.name: [] for node in workload.nodes}
-    for node in workload.nodes:
-        for source in dict.fromkeys(node.sources):
-            readers[source].append(node.name)
-    return readers
-
-
 @final
 class _GraphMaker:
     """Takes in the nodes of a network in order."""
 
-    def __init__(self, mapped: set[str], readers: dict[str, list[str]], outputs: set[str]) -> None:
-        self._mapped, self._readers, self._outputs = mapped, readers, outputs
+    def __init__(self, workload: Workload, mapped: set[str]) -> None:
+        self._mapped, self._outputs = mapped, {*workload.outputs}
+        self._nodes = {node.name: node for node in workload.nodes}
+        self._readers = workload.graph().out_degree()
         self._steps: list[Step] = []
         self._buffers: list[Buffer] = []
         self._outside: dict[int, str] = {}
-        self._tied: list[frozenset[int]] = []
+        self._tied: list[tuple[int, ...]] = []
         self._shared: set[int] = set()
         self._values: dict[str, tuple[int, ...]] = {}
 
@@ -200,19 +196,22 @@ class _GraphMaker:
                 self._buffers[b] = replace(self._buffers[b], last=len(self._steps))
             value = self._computed(node, read)
         self._values[node.name] = value
-        if len(self._readers[node.name]) > 1:
+        if self._readers[node.name] > 1:
             self._shared.update(value)
-        if not self._readers[node.name] or node.name in self._outputs:
+        if self._readers[node.name] == 0 or node.name in self._outputs:
             self._send_out(value, "it is an output of the network")
 
     def graph(self) -> TensorGraph:
         """The graph of all nodes so far."""
-        groups = [frozenset([b]) for b in range(len(self._buffers))]
-        for tied in self._tied:
-            joined = tied.union(*(group for group in groups if group & tied))
-            groups = [group for group in groups if not group & tied] + [joined]
-        tensors = [self._tensor(sorted(group)) for group in sorted(groups, key=min)]
-        return TensorGraph(tuple(self._steps), tuple(self._buffers), tuple(tensors))
+        import networkx as nx  # noqa: PLC0415 (takes long to import)
+
+        joined: nx.Graph[int] = nx.Graph()
+        joined.add_nodes_from(range(len(self._buffers)))
+        for buffers in self._tied:
+            joined.add_edges_from(pairwise(buffers))
+        groups = sorted(map(sorted, nx.connected_components(joined)))
+        tensors = tuple(self._tensor(group) for group in groups)
+        return TensorGraph(tuple(self._steps), tuple(self._buffers), tensors)
 
     def _tensor(self, group: list[int]) -> Tensor:
         reasons = [self._outside[b] for b in group if b in self._outside]
@@ -222,11 +221,27 @@ class _GraphMaker:
         """What a node gives that computes nothing: what it reads."""
         if not node.known:
             self._send_out(read, f"{node.name} of the unknown type {node.operator} reads it")
-        given = sum(not x.constant for x in node.inputs)
-        if given > len(node.sources) or not all(self._values[x] for x in node.sources):
+        if self._reads_outside(node):
             self._send_out(read, f"{node.name} joins it with an input of the network")
-        self._tie(read)
+        self._tied.append(read)
         return read
+
+    def _reads_outside(self, node: VectorNode | NoCostNode) -> bool:
+        """Whether a node reads something that no node before it has computed, except constants.
+
+        Tensors are told by name; a source that names none of them gives one.
+        """
+        read = {x.name: x.constant for x in node.inputs}
+        left = {name for name, constant in read.items() if not constant}
+        unnamed = 0
+        for source in node.sources:
+            given = {x.name for x in self._nodes[source].outputs}
+            gives_constants = bool(given & {*read}) and not given & left
+            if not self._values[source] and not gives_constants:
+                return True
+            unnamed += given.isdisjoint(read)
+            left -= given
+        return len(left) > unnamed
 
     def _computed(self, node: LayerNode | VectorNode, read: tuple[int, ...]) -> tuple[int, ...]:
         """What a node gives that computes: a new buffer, or one of those that it reads."""
@@ -234,8 +249,7 @@ class _GraphMaker:
             return self._vector(node, read)
         sources = {x.name: x.source for x in node.layer.inputs if x.source is not None}
         operands = {x: self._values[name] for x, name in sources.items() if self._values[name]}
-        for buffers in operands.values():
-            self._tie(buffers)
+        self._tied += operands.values()
         output = node.layer.output
         bits = node.layer.elements(output.name) * output.precision
         return self._new(node, bits, read, operands)
@@ -251,6 +265,8 @@ class _GraphMaker:
         else:
             value = self._new(node, bits, read, {})
             self._steps[-1] = replace(self._steps[-1], replaced=free[0] if free else None)
+        if self._reads_outside(node):
+            self._steps[-1] = replace(self._steps[-1], reads_outside=True)
         if not node.outputs or any(x.sizes is None for x in node.outputs):
             self._send_out(value, "its size is not known")
         return value
@@ -270,28 +286,26 @@ class _GraphMaker:
         self._steps.append(Step(node, layer, operands, read, b))
         return (b,)
 
-    def _tie(self, buffers: tuple[int, ...]) -> None:
-        if len(buffers) > 1:
-            self._tied.append(frozenset(buffers))
-
     def _send_out(self, buffers: tuple[int, ...], reason: str) -> None:
         for b in buffers:
             self._outside.setdefault(b, reason)
 
 
-# --- the memories that may hold a tensor, and why others may not ---
+# --- the homes that each tensor may have, and why it has no other ---
 
 
 @final
 @dataclass(frozen=True)
 class OpenHomes:
-    """The memories on chip that may hold each tensor, and why a tensor has none.
+    """The homes that each tensor may have, the outermost memory last, and why it has no other.
 
-    Such a memory has one instance for the whole array, holds the operands of all layers that write
-    or read the tensor, and is large enough for it alone. ``sizes`` are those of all memories.
+    A memory on chip is a home if it has one instance for the whole array, holds the operands of all
+    layers that write or read the tensor, and is large enough for it alone. Where a mapping fixes
+    the memories of these operands, the one in which they end is the only home. ``sizes`` are those
+    of all memories.
     """
 
-    memories: tuple[tuple[str, ...], ...]
+    options: tuple[tuple[Home, ...], ...]
     sizes: dict[str, Bits]
     reasons: dict[int, str]
 
@@ -300,22 +314,27 @@ class OpenHomes:
         """The homes of the tensors of layers on one accelerator."""
         found = [_open_homes(graph, t, problems) for t in range(len(graph.tensors))]
         reasons = {t: x for t, x in enumerate(found) if isinstance(x, str)}
-        memories = [() if isinstance(x, str) else x for x in found]
+        options = [(None,) if isinstance(x, str) else x for x in found]
         for step in range(len(graph.steps)):
             waiting = {graph.tensor_of[b] for b in graph.alive[step]}
-            chosen = sorted(t for t in waiting if memories[t])
+            chosen = sorted(t for t in waiting if len(options[t]) > 1)
             chosen.sort(key=lambda t: graph.last(t) - graph.first(t))
             for t in chosen[MOST_OPEN:]:
-                memories[t] = ()
+                options[t] = (None,)
                 reasons[t] = f"homes are chosen of at most {MOST_OPEN} tensors at a time"
         levels = next(iter(problems.values())).accelerator.memories
-        return cls(tuple(memories), {x.name: x.instance.size for x in levels}, reasons)
+        return cls(tuple(options), {x.name: x.instance.size for x in levels}, reasons)
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether a mapping keeps some tensor on chip."""
+        return any(None not in options for options in self.options)
 
 
 def _open_homes(
     graph: TensorGraph, t: int, problems: Mapping[str, MappingProblem]
-) -> tuple[str, ...] | str:
-    """The memories that may hold a tensor, or why none may."""
+) -> tuple[Home, ...] | str:
+    """The homes that a tensor may have; if only the outermost memory, why."""
     tensor, accelerator = graph.tensors[t], next(iter(problems.values())).accelerator
     if tensor.stays_out is not None:
         return tensor.stays_out
@@ -326,27 +345,32 @@ def _open_homes(
         for level in accelerator.levels_of(OUTPUT)[:-1]
         if accelerator.instances_of(level) == 1
     ]
+    fixed: dict[str, str] = {}
     for layer, operand in graph.uses[t]:
         problem = problems[layer]
-        if problem.constraints.memory_levels:
-            return f"the mapping fixes the memories of {layer}"
         serving = [level for level in serving if level in problem.levels(operand)[:-1]]
+        for levels in problem.constraints.memory_levels:
+            if levels.operand == operand:
+                fixed.setdefault(levels.memories[-1].memory, layer)
+    if fixed:
+        (memory, layer), *others = fixed.items()
+        is_home = not others and memory in [level.name for level in serving]
+        return (memory,) if is_home else f"the mapping fixes the memories of {layer}"
     if not serving:
         return "no memory on chip holds it for all units"
-    steps = range(graph.first(t), graph.last(t) + 1)
-    bits = max(graph.bits_at(t, step) for step in steps)
+    bits = max(graph.bits_at(t, step) for step in range(graph.first(t), graph.last(t) + 1))
     largest = max(serving, key=lambda level: level.instance.size)
     if bits > largest.instance.size:
         return f"{largest.name} has {largest.instance.size:,} bit, it takes {bits:,}"
-    return tuple(level.name for level in serving if level.instance.size >= bits)
+    return (*(level.name for level in serving if level.instance.size >= bits), None)
 
 
 def why_out(graph: TensorGraph, chosen: Sequence[Home], homes: OpenHomes, t: int) -> str:
     """Why a tensor stays in the outermost memory, where others have the chosen homes."""
-    if not homes.memories[t]:
+    if t in homes.reasons:
         return homes.reasons[t]
     sizes = homes.sizes
-    memory = max(homes.memories[t], key=lambda name: sizes[name])
+    memory = max(filter(None, homes.options[t]), key=lambda name: sizes[name])
     there = {**dict(enumerate(chosen)), t: memory}
     for step in range(graph.first(t), graph.last(t) + 1):
         taken, bits = taken_bits(graph, step, there)[memory], graph.bits_at(t, step)
@@ -403,14 +427,15 @@ VectorCosting = Callable[[VectorNode, Home], tuple[float, float]]
 class Placement(Generic[Found]):
     """The home of each tensor, what was found for each layer, in order, and a lower bound.
 
-    ``outside``: energy and latency with all tensors in the outermost memory. ``bound`` is one of
-    the total, whatever the homes: a product of two sums is at least the square of the sum of the
-    roots of the products (Cauchy and Schwarz). ``None``: some layer has none.
+    ``outside``: energy and latency with all tensors in the outermost memory, ``None`` where a
+    mapping fixes others. ``bound`` is one of the total, whatever the homes: a product of two sums
+    is at least the square of the sum of the roots of the products (Cauchy and Schwarz). ``None``:
+    some layer has none.
     """
 
     homes: tuple[Home, ...]
     found: tuple[Found, ...]
-    outside: tuple[float, float]
+    outside: tuple[float, float] | None
     bound: float | None
 
 
@@ -475,6 +500,13 @@ class _StepCosts(Generic[Found]):
         least = sqrt(known.bound) if self.objective is Objective.EDP else known.bound
         return Costs(least, 0.0, None, None)
 
+    def outside(self) -> tuple[float, float]:
+        """Energy and latency of all steps with all tensors in the outermost memory."""
+        nowhere = dict.fromkeys(range(len(self.graph.tensors)))
+        costs = [self.of(step, nowhere) for step in range(len(self.graph.steps))]
+        known = [x for x in costs if x is not None]  # all are: nothing waits on chip
+        return sum(x.energy for x in known), sum(x.latency for x in known)
+
 
 def place(
     graph: TensorGraph,
@@ -484,20 +516,22 @@ def place(
 ) -> Placement[Found]:
     """The homes with the least total costs of all layers, and of the vector operators.
 
-    All tensors in the outermost memory are one of the placements, so the result is never worse.
+    All tensors in the outermost memory are one of the placements, so the result is never worse,
+    unless a mapping fixes memories on chip.
+
+    Raises:
+        InfeasibleError: where memories that a mapping fixes have no room for what waits in them.
     """
     costs = _StepCosts(graph, homes, *costing, objective, {})
-    paths = _shortest(graph, homes.memories, costs.of, objective)
+    paths = _shortest(graph, homes.options, costs.of, objective)
     steps = list(min(paths, key=lambda path: _rank(path, objective)).steps())
     chosen = dict(path.chosen for path in steps if path.chosen is not None)
-    nowhere = dict.fromkeys(range(len(graph.tensors)))
-    outside = [x for step in range(len(graph.steps)) if (x := costs.of(step, nowhere)) is not None]
-    bounds = _shortest(graph, homes.memories, costs.bound, Objective.ENERGY)
+    bounds = _shortest(graph, homes.options, costs.bound, Objective.ENERGY)
     least = min(path.energy for path in bounds)
     return Placement(
         tuple(chosen.get(t) for t in range(len(graph.tensors))),
         tuple(path.found for path in steps if path.found is not None),
-        (sum(x.energy for x in outside), sum(x.latency for x in outside)),
+        None if homes.is_fixed else costs.outside(),
         None if least == -inf else least**2 if objective is Objective.EDP else least,
     )
 
@@ -531,7 +565,7 @@ def tensor_bits(layer: Layer, name: LayerOperand) -> Bits:
 
 def _shortest(
     graph: TensorGraph,
-    memories: Sequence[tuple[str, ...]],
+    options: Sequence[tuple[Home, ...]],
     costs: Callable[[int, Mapping[int, Home]], Costs[Found] | None],
     objective: Objective,
 ) -> list[_Path[Found]]:
@@ -542,14 +576,18 @@ def _shortest(
         is_new = graph.first(tensor) == step
         ways: dict[tuple[tuple[int, Home], ...], list[_Path[Found]]] = {}
         for key, paths in known.items():
-            for home in (*memories[tensor], None) if is_new else (dict(key)[tensor],):
+            for home in options[tensor] if is_new else (dict(key)[tensor],):
                 homes = {**dict(key), tensor: home}
-                found = costs(step, homes)
-                if found is None:
+                cost = costs(step, homes)
+                if cost is None:
                     continue
                 chosen = (tensor, home) if is_new else None
                 left = tuple((t, x) for t, x in sorted(homes.items()) if graph.last(t) > step)
-                ways.setdefault(left, []).extend(path.then(found, chosen) for path in paths)
+                ways.setdefault(left, []).extend(path.then(cost, chosen) for path in paths)
+        if not ways:  # only fixed homes leave no other way
+            found = "memories fixed by the mapping without room for what waits in them"
+            wanted = "another mapping, or tensors that need not stay on chip"
+            raise InfeasibleError(f"{node.node.name}: found {found}; expected {wanted}")
         known = {key: _kept(paths, objective) for key, paths in ways.items()}
     return [path for paths in known.values() for path in paths]
 

@@ -163,8 +163,8 @@ class OnChip(Frozen, frozen=True):
     """Where the tensors between layers stay, if a network keeps data on chip.
 
     ``outside``: what the network costs with all tensors in the outermost memory, vector operators
-    as in the total; ``None``: it was not searched. ``bound``: a lower bound of the total, wherever
-    tensors stay; ``None``: it is not known.
+    as in the total; ``None``: it was not searched, or the mapping fixes memories on chip.
+    ``bound``: a lower bound of the total, wherever tensors stay; ``None``: it is not known.
     """
 
     tensors: tuple[KeptTensor, ...]

@@ -26,6 +26,7 @@ from nestmap.model import (
     Workload,
     layer_from_equation,
 )
+from nestmap.model.base import copy_with
 from nestmap.search.tensor_homes import (
     MOST_OPEN,
     Costs,
@@ -198,11 +199,11 @@ def test_homes_are_those_in_which_operands_end() -> None:
 
 
 def every_placement(
-    graph: TensorGraph, memories: Sequence[tuple[str, ...]], objective: Objective
+    graph: TensorGraph, options: Sequence[tuple[Home, ...]], objective: Objective
 ) -> list[Total]:
     """All placements that fit."""
     found: list[Total] = []
-    for homes in product(*((*names, None) for names in memories)):
+    for homes in product(*options):
         costs = [step_costs(graph, step, homes, objective) for step in range(len(graph.steps))]
         if None in costs:
             continue
@@ -261,7 +262,7 @@ def held_bits(graph: TensorGraph, step: int, operand: str, t: int) -> int:
 @given(workloads(), st.sampled_from(Objective))
 def test_no_placement_is_better(workload: Workload, objective: Objective) -> None:
     graph, homes = graph_of(workload)
-    every = every_placement(graph, homes.memories, objective)
+    every = every_placement(graph, homes.options, objective)
     found = place(graph, homes, (costs_of, vector_costs), objective)
     (chosen,) = (x for x in every if x.homes == found.homes)
     assert objective.of(chosen) == min(map(objective.of, every))
@@ -335,19 +336,96 @@ def test_homes_of_few_tensors_are_chosen_at_a_time() -> None:
     many = [dense(f"n{i}", 2) for i in range(MOST_OPEN + 2)]
     readers = [dense(f"r{i}", 2, layer.name) for i, layer in enumerate(many)]
     _, homes = graph_of(Workload.of(*many, *readers, name="net"))
-    assert sum(not x for x in homes.memories[: len(many)]) == 2
+    assert sum(x == (None,) for x in homes.options[: len(many)]) == 2
 
 
-def test_layers_with_fixed_memories_keep_them() -> None:
-    first, second = dense("first", 9), dense("second", 9, "first")
-    pinned = PinnedLevels(operand="I", memories=(PinnedMemory(memory="top", loops=0),))
+@pytest.mark.parametrize(
+    ("first", "second", "options", "reason"),
+    [
+        ("low", "low", ("low",), None),
+        (None, "low", ("low",), None),
+        ("top", "top", (None,), "the mapping fixes the memories of first"),
+        ("low", "high", (None,), "the mapping fixes the memories of first"),
+        ("register", None, (None,), "the mapping fixes the memories of first"),
+    ],
+)
+def test_layers_with_fixed_memories_keep_them(
+    first: str | None, second: str | None, options: tuple[Home, ...], reason: str | None
+) -> None:
+    layers = dense("first", 9), dense("second", 9, "first")
     problems = {
-        x.name: MappingProblem(layer=x, accelerator=MACHINE, constraints=constraints)
-        for x, constraints in (
-            (first, LayerConstraints()),
-            (second, LayerConstraints(memory_levels=(pinned,))),
+        layer.name: MappingProblem(
+            layer=layer, accelerator=MACHINE, constraints=fixed(operand, memory)
         )
+        for layer, operand, memory in zip(layers, "OI", (first, second), strict=True)
     }
-    graph = TensorGraph.of(Workload.of(first, second, name="net"), [first, second])
+    graph = TensorGraph.of(Workload.of(*layers, name="net"), layers)
     homes = OpenHomes.of(graph, problems)
-    assert homes.reasons[0] == "the mapping fixes the memories of second"
+    assert (homes.options[0], homes.reasons.get(0)) == (options, reason)
+
+
+def fixed(operand: str, memory: str | None) -> LayerConstraints:
+    """Constraints under which an operand ends in a memory."""
+    if memory is None:
+        return LayerConstraints()
+    pinned = PinnedLevels(operand=operand, memories=(PinnedMemory(memory=memory, loops=0),))
+    return LayerConstraints(memory_levels=(pinned,))
+
+
+def named(name: str, *sizes: int) -> Tensor:
+    return Tensor(name=name, sizes=sizes, precision=8)
+
+
+def test_a_tensor_that_is_read_twice_does_not_come_from_outside() -> None:
+    halves = named("left", 4), named("right", 4)
+    split = NoCostNode(
+        name="split", operator="Split", sources=("a",), inputs=(named("a", 8),), outputs=halves
+    )
+    swapped = NoCostNode(
+        name="swapped", operator="Concat", sources=("split",), inputs=halves[::-1],
+        outputs=(named("swapped", 8),),
+    )  # fmt: skip
+    square = copy_with(
+        vector("square", 8, "swapped"), {"inputs": (named("swapped", 8), named("swapped", 8))}
+    )
+    first = LayerNode(layer=dense("a", 8), outputs=(named("a", 8),))
+    graph, homes = graph_of(
+        Workload.of(first, split, swapped, square, dense("b", 8, "square"), name="net")
+    )
+    assert graph.tensors[0].stays_out is None
+    assert homes.options[0] == ("low", "high", None)
+    assert graph.vector_home(1, {0: "low"}) == "low"
+
+
+def test_an_input_of_the_network_comes_from_outside() -> None:
+    joined = NoCostNode(
+        name="joined", operator="Concat", sources=("a",), inputs=(named("a", 8), named("x", 8))
+    )
+    scaled = copy_with(vector("scaled", 8, "a"), {"inputs": (named("a", 8), named("x", 8))})
+    first = LayerNode(layer=dense("a", 8), outputs=(named("a", 8),))
+    graph, _ = graph_of(Workload.of(first, scaled, dense("b", 8, "scaled"), name="net"))
+    assert graph.vector_home(1, {0: "low"}) is None
+    net = Workload.of(first, joined, dense("b", 16, "joined"), name="net")
+    assert reasons(net)["a"] == "joined joins it with an input of the network"
+
+
+def test_constants_that_nodes_make_do_not_come_from_outside() -> None:
+    scale = copy_with(named("scale", 8), {"constant": True})
+    made = NoCostNode(name="made", operator="ConstantOfShape", outputs=(scale,))
+    norm = copy_with(vector("norm", 8, "a", "made"), {"inputs": (named("a", 8), scale)})
+    joined = NoCostNode(
+        name="joined", operator="Concat", sources=("norm", "made"), inputs=(named("norm", 8), scale)
+    )
+    first = LayerNode(layer=dense("a", 8), outputs=(named("a", 8),))
+    graph, homes = graph_of(
+        Workload.of(first, made, norm, joined, dense("b", 16, "joined"), name="net")
+    )
+    assert homes.options[0] == ("low", "high", None)
+    assert graph.vector_home(1, {0: "low"}) == "low"
+
+
+def test_what_is_computed_of_inputs_alone_is_read_outside() -> None:
+    table = NoCostNode(name="table", operator="Gather", outputs=(named("words", 8),))
+    add = copy_with(vector("add", 8, "table"), {"inputs": (named("words", 8),)})
+    graph, _ = graph_of(Workload.of(table, add, dense("b", 8, "add"), name="net"))
+    assert graph.vector_home(0, {0: "low"}) is None

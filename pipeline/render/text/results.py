@@ -99,7 +99,7 @@ def kept_notes(evaluation: NetworkEvaluation) -> list[str]:
     more = len(notes) - len(staying) - MOST_REASONS
     rest = [f"{more} more reasons are in the JSON file (--json) and in the query on_chip."]
     told = notes[: len(staying) + MOST_REASONS] + (rest if more > 0 else [])
-    return [*_saved_note(evaluation, evaluation.on_chip), *told]
+    return [*(_saved_note(evaluation, evaluation.on_chip) if staying else ()), *told]
 
 
 def _saved_note(evaluation: NetworkEvaluation, on_chip: OnChip) -> Iterator[str]:

@@ -30,6 +30,7 @@ from nestmap.model import (
 from nestmap.model.base import copy_with
 from nestmap.model.evaluation.objective import objective_bound
 from nestmap.model.mapping.problem import ProblemContent
+from nestmap.model.workload.layer import Operand
 from nestmap.pipeline.stage_graph import Stage
 from nestmap.pipeline.stages.mapping.layers import (
     EachOnceStage,
@@ -89,6 +90,7 @@ class KeepOnChipStage(Stage[NetworkProblem, PlacedNetwork]):
 
     Raises:
         InputError: where there is no layer, or the constraints do not suit one or the accelerator.
+        InfeasibleError: where memories that the mapping fixes have no room for tensors that wait.
     """
 
     explored: Explore
@@ -107,10 +109,9 @@ class KeepOnChipStage(Stage[NetworkProblem, PlacedNetwork]):
         variants = _Variants(self.explored, self.at_home, self.objective, problems)
         costing = variants.costs, self._vector_costs(network.accelerator)
         placed = place(graph, homes, costing, self.objective)
-        energy, latency = placed.outside
         on_chip = OnChip(
             tensors=tuple(_tensors(graph, problems, placed.homes, homes)),
-            outside=OutsideCosts(energy=energy, latency=latency),
+            outside=_outside(placed.outside),
             bound=self._bound(placed.bound),
         )
         best = tuple(map(variants.with_all_work, placed.found))
@@ -158,13 +159,13 @@ class _Variants:
     work: Work = field(default_factory=Work)
 
     def costs(self, layer: Layer, visit: Visit) -> Costs[_Variant] | None:
-        """What a layer costs; nothing if it has no mapping in the outermost memory either."""
+        """What a layer costs; nothing if it has no mapping wherever its tensors may be."""
         alone, beside = self._posed(layer, visit)
         best = self._best(alone)
         if not len(best):
             is_out = all(home is None for _, home in visit.homes)
-            found = _Variant(beside, best)
-            return Costs(0.0, 0.0, 0.0, found) if is_out else None
+            is_only = is_out or alone.constraints.memory_levels
+            return Costs(0.0, 0.0, 0.0, _Variant(beside, best)) if is_only else None
         if not _fits(best, beside):
             best = self._best(beside)
             if not len(best):
@@ -217,6 +218,10 @@ def _fits(best: EvaluationBatch, beside: MappingProblem) -> bool:
     return not place_pinned_levels(crowded, best.mappings.row(0)).statistics.infeasible
 
 
+def _outside(costs: tuple[float, float] | None) -> OutsideCosts | None:
+    return None if costs is None else OutsideCosts(energy=costs[0], latency=costs[1])
+
+
 def _tensors(
     graph: TensorGraph,
     problems: dict[str, MappingProblem],
@@ -238,15 +243,15 @@ def _tensors(
 
 
 def _planned_tensors(planned: NetworkProblem) -> Iterator[KeptTensor]:
-    """What the reference's plan keeps on chip: outputs, weights, and inputs of the network."""
+    """The outputs and weights that the reference's plan keeps on chip."""
     layers = {layer.name: layer for layer in planned.workload.layers}
     for problem in layer_problems(planned, [layers[x.layer] for x in planned.top_levels]):
         tops = {x.operand: x.memory for x in problem.top_levels}
         layer = problem.layer
-        for operand in layer.operands:
+        operands: list[Operand] = [layer.output, *(x for x in layer.inputs if x.constant)]
+        for operand in operands:
             memory = tops[problem.links[operand.name]]
-            is_own = operand == layer.output or operand in [x for x in layer.inputs if x.constant]
-            if is_own and memory != problem.levels(operand.name)[-1].name:
+            if memory != problem.levels(operand.name)[-1].name:
                 bits = tensor_bits(layer, operand.name)
                 yield KeptTensor(node=layer.name, operand=operand.name, memory=memory, bits=bits)
 

@@ -330,6 +330,27 @@ def test_a_saved_mapping_says_itself_where_data_stays(tmp_path: Path) -> None:
         plan = SearchPlan.of(with_loma(keep_on_chip=keep_on_chip, objective="energy"))
         total = explore_network(again, plan).total
         assert [x.cme for x in total.layers] == [x.cme for x in found.layers]
+    assert total.on_chip is not None
+    assert found.on_chip is not None
+    assert total.on_chip.tensors == found.on_chip.tensors
+    assert total.on_chip.outside is None  # the mapping keeps them on chip
+
+
+def test_fixed_memories_that_do_not_hold_what_waits_are_told(tmp_path: Path) -> None:
+    network = NetworkProblem(workload=RESIDUAL, accelerator=with_buffer(512))
+    write_mapping(tmp_path / "found.yaml", explore_network(network, PLAN).total)
+    constraints = parse_mapping(tmp_path / "found.yaml")
+    crowded = NetworkProblem(
+        workload=RESIDUAL, accelerator=with_buffer(200), constraints=constraints
+    )
+    told = "third: found memories fixed by the mapping without room for what waits"
+    with pytest.raises(InfeasibleError, match=told):
+        explore_network(crowded, PLAN)
+
+
+def test_where_nothing_stays_nothing_is_said_to_be_saved() -> None:
+    found = explore(RESIDUAL, with_buffer(56), "free", keep_on_chip=True)
+    assert all(note.startswith("Through top") for note in kept_notes(found.total))
 
 
 @pytest.mark.parametrize(("size", "memory"), [(512, "buffer"), (64, "top")])
