@@ -18,7 +18,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from math import inf, sqrt
 from typing import Final, Generic, NamedTuple, TypeVar, final
 
@@ -203,14 +202,15 @@ class _GraphMaker:
 
     def graph(self) -> TensorGraph:
         """The graph of all nodes so far."""
-        import networkx as nx  # noqa: PLC0415 (takes long to import)
-
-        joined: nx.Graph[int] = nx.Graph()
-        joined.add_nodes_from(range(len(self._buffers)))
+        labels = list(range(len(self._buffers)))
         for buffers in self._tied:
-            joined.add_edges_from(pairwise(buffers))
-        groups = sorted(map(sorted, nx.connected_components(joined)))
-        tensors = tuple(self._tensor(group) for group in groups)
+            joined = {labels[b] for b in buffers}
+            if len(joined) > 1:
+                labels = [min(joined) if label in joined else label for label in labels]
+        groups: dict[int, list[int]] = {}
+        for b, label in enumerate(labels):
+            groups.setdefault(label, []).append(b)
+        tensors = tuple(map(self._tensor, groups.values()))
         return TensorGraph(tuple(self._steps), tuple(self._buffers), tensors)
 
     def _tensor(self, group: list[int]) -> Tensor:
