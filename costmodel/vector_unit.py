@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
 
 from nestmap.costmodel.area_leakage import leakage_of
 from nestmap.model import (
@@ -11,34 +12,36 @@ from nestmap.model import (
     InputError,
     MemoryLevel,
     Movement,
-    Tensor,
     VectorEvaluation,
     VectorNode,
     VectorUnit,
 )
-from nestmap.model.units import Count, Cycles, PicoJoules
+from nestmap.model.units import Count, Cycles, PicoJoules, Width
 
 _MOST: Final = 2**53
 """Counts up to this number are exact as floats, as everywhere in the cost model."""
 
 
 def evaluate_vector(
-    node: VectorNode, accelerator: Accelerator, home: MemoryLevel | None = None
+    node: VectorNode,
+    accelerator: Accelerator,
+    home: MemoryLevel | None = None,
+    sources: Sequence[MemoryLevel | None] | None = None,
 ) -> VectorEvaluation:
     """The cost of one vector operator on an accelerator: energies in pJ, latencies in cycles.
 
     Every input is read once and every output written once, in ``home``, or else where
-    :attr:`~nestmap.model.Accelerator.vector_memory` specifies: the operator takes the place of
-    the array, so it uses the ports that serve the output towards the array (``O, tl`` to read,
-    ``O, fl`` to write). A tensor takes ``ceil(bits / width_max)`` words of a port and each word
-    the memory's energy per access, as in the cost model of layers; a word takes a cycle.
-    If the memory has several instances, words are spread over them. Reads
-    and writes overlap unless one port serves both. Computation takes
+    :attr:`~nestmap.model.Accelerator.vector_memory` specifies; ``sources`` are the memories of the
+    inputs where they differ. The operator takes the place of the array, so it uses the ports that
+    serve the output towards the array (``O, tl`` to read, ``O, fl`` to write). A tensor takes
+    ``ceil(bits / width_max)`` words of a port and each word the memory's energy per access, as in
+    the cost model of layers; a word takes a cycle. If a memory has several instances, words are
+    spread over them. Reads and writes overlap unless one port serves both. Computation takes
     ``ceil(operations / lanes)`` cycles and overlaps with the traffic. Without a vector unit
     computation has no cost, and only the traffic counts.
 
     There is no published source for this: it is nestmap's own convention, the compulsory traffic
-    of an operator that is neither fused with a layer nor split.
+    of an operator. One that runs in tiles is evaluated tile by tile.
 
     Raises:
         InputError: if no memory holds outputs, or a count exceeds 2**53.
@@ -49,12 +52,13 @@ def evaluate_vector(
             f"accelerator {accelerator.name}", "no memory for outputs", f"a memory with {OUTPUT}"
         )
     _check(node)
-    ports = _port(memory, Movement.RD_TO_LOW), _port(memory, Movement.WR_BY_LOW)
-    words = _words(node.inputs, memory, ports[0]), _words(node.outputs, memory, ports[1])
-    busiest = sum(words) if ports[0] == ports[1] else max(words)
+    usual = accelerator.vector_memory or memory
+    read_from = [memory] * len(node.inputs) if sources is None else [x or usual for x in sources]
+    traffic = list(_traffic(node, memory, read_from))
     unit = accelerator.vector_unit
     computing = _compute_cycles(node, unit)
-    moving = _ceil(busiest, accelerator.instances_of(memory))
+    moving = max((_busy_cycles(x, traffic, accelerator) for x in traffic), default=0)
+    words = _words(traffic)
     return VectorEvaluation(
         node=node.name,
         operator=node.operator,
@@ -65,7 +69,7 @@ def evaluate_vector(
         words_read=words[0],
         words_written=words[1],
         operation_energy=operation_energy(node.total_operations, unit),
-        memory_energy=traffic_energy(words, memory),
+        memory_energy=_traffic_energies(traffic),
         compute_cycles=computing,
         traffic_cycles=moving,
         static_energy=leakage_of(accelerator) * max(computing, moving),
@@ -85,10 +89,51 @@ def _port(memory: MemoryLevel, movement: Movement) -> int:
     return port
 
 
-def _words(tensors: tuple[Tensor, ...], memory: MemoryLevel, port: int) -> Count:
-    """Full-width words of the tensors; each tensor starts in a new word."""
-    width = memory.instance.ports[port].width_max
-    return sum(_ceil(tensor.bits, width) for tensor in tensors)
+class _Traffic(NamedTuple):
+    """The full-width words of a tensor at a port of a memory; each tensor starts in a new word."""
+
+    memory: MemoryLevel
+    port: int
+    read: Count
+    written: Count
+
+
+def _traffic(
+    node: VectorNode, memory: MemoryLevel, sources: Sequence[MemoryLevel]
+) -> Iterator[_Traffic]:
+    """What each tensor takes at its memory."""
+    for level, tensor in zip(sources, node.inputs, strict=True):
+        port = _port(level, Movement.RD_TO_LOW)
+        yield _Traffic(level, port, _ceil(tensor.bits, _width(level, port)), 0)
+    port = _port(memory, Movement.WR_BY_LOW)
+    for tensor in node.outputs:
+        yield _Traffic(memory, port, 0, _ceil(tensor.bits, _width(memory, port)))
+
+
+def _width(memory: MemoryLevel, port: int) -> Width:
+    return memory.instance.ports[port].width_max
+
+
+def _traffic_energies(traffic: Sequence[_Traffic]) -> PicoJoules:
+    """The energy of all words, memory by memory."""
+    memories = {x.memory.name: x.memory for x in traffic}
+    parts = (
+        traffic_energy(_words(x for x in traffic if x.memory.name == name), memory)
+        for name, memory in memories.items()
+    )
+    return sum(parts, 0.0)
+
+
+def _words(traffic: Iterable[_Traffic]) -> tuple[Count, Count]:
+    """All words that are read, and all that are written."""
+    parts = [(x.read, x.written) for x in traffic]
+    return sum(read for read, _ in parts), sum(written for _, written in parts)
+
+
+def _busy_cycles(one: _Traffic, traffic: Sequence[_Traffic], accelerator: Accelerator) -> Cycles:
+    """The cycles in which the port of one tensor is busy with all that it moves."""
+    words = _words(x for x in traffic if (x.memory.name, x.port) == (one.memory.name, one.port))
+    return _ceil(sum(words), accelerator.instances_of(one.memory))
 
 
 def traffic_energy(words: tuple[Count, Count], memory: MemoryLevel) -> PicoJoules:

@@ -20,6 +20,9 @@ from .evaluation.cme import PortStall as PortStall
 from .evaluation.front import LayerFront as LayerFront
 from .evaluation.front import NetworkFront as NetworkFront
 from .evaluation.front import front_rows as front_rows
+from .evaluation.fusion import FusedSegment as FusedSegment
+from .evaluation.fusion import MemoryRoom as MemoryRoom
+from .evaluation.fusion import TileAxis as TileAxis
 from .evaluation.objective import AllocationObjective as AllocationObjective
 from .evaluation.objective import CostBounds as CostBounds
 from .evaluation.objective import CostLimit as CostLimit

@@ -10,6 +10,7 @@ from nestmap.model.base import Frozen
 from nestmap.model.dims import LayerOperand
 from nestmap.model.display import costs_text
 from nestmap.model.evaluation.cme import CostModelEvaluation, Utilization
+from nestmap.model.evaluation.fusion import FusedSegment
 from nestmap.model.evaluation.objective import (
     CostBounds,
     LimitedCost,
@@ -165,11 +166,13 @@ class OnChip(Frozen, frozen=True):
     ``outside``: what the network costs with all tensors in the outermost memory, vector operators
     as in the total; ``None``: it was not searched, or the mapping fixes memories on chip.
     ``bound``: a lower bound of the total, wherever tensors stay; ``None``: it is not known.
+    ``segments`` are the nodes that run tile by tile; ``None``: these were not searched.
     """
 
     tensors: tuple[KeptTensor, ...]
     outside: OutsideCosts | None = None
     bound: ObjectiveBound | None = None
+    segments: tuple[FusedSegment, ...] | None = None
 
 
 class NetworkEvaluation(Frozen, frozen=True):
@@ -273,10 +276,12 @@ class NetworkEvaluation(Frozen, frozen=True):
         Bounds of energy and latency add up. Of the energy-delay product the squares of sums do: by
         the inequality of Cauchy and Schwarz, the product of two sums is at least the square of the
         sum of the roots of the products. Under a limit, it is that of all layers together; where
-        tensors may stay on chip, that of all homes.
+        tensors may stay on chip, that of all homes. It is not known where layers may be fused.
         """
         if self.limited is not None:
             return self.limited.bound
+        if self.on_chip is not None and self.on_chip.segments is not None:
+            return None
         bounds = [result.bound for result in self.layers if result.bound is not None]
         objectives = {bound.objective for bound in bounds}
         if len(bounds) < len(self.layers) or len(objectives) != 1:

@@ -179,6 +179,16 @@ class Layer(Frozen, frozen=True):
             },
         )
 
+    def is_part_of(self, whole: Layer) -> bool:
+        """Whether it is another layer, or a tile of it: of the same loops, none of them larger."""
+        sizes, others = self.sizes, whole.sizes
+        alike = (self.name, self.operator, self.equation) == (
+            whole.name,
+            whole.operator,
+            whole.equation,
+        )
+        return alike and [*sizes] == [*others] and all(sizes[d] <= others[d] for d in sizes)
+
     def elements(self, operand: LayerOperand) -> Count:
         """Elements of the operand's whole tensor that the layer touches."""
         sizes, count = self.sizes, 1

@@ -31,6 +31,7 @@ from nestmap.model import (
     Dataflow,
     Fitness,
     Frozen,
+    FusedSegment,
     Generation,
     HintLoop,
     ImcSizes,
@@ -50,6 +51,7 @@ from nestmap.model import (
     MappingConstraints,
     MemoryCost,
     MemoryMacro,
+    MemoryRoom,
     MultiCoreAccelerator,
     NetworkEvaluation,
     NetworkFront,
@@ -74,6 +76,7 @@ from nestmap.model import (
     StaticEnergy,
     StorageCore,
     StreamProblem,
+    TileAxis,
     TopLevel,
     UnrollingHint,
     Workload,
@@ -145,6 +148,29 @@ def on_chip() -> st.SearchStrategy[OnChip]:
         tensors=st.tuples(tensors),
         outside=st.none() | outside,
         bound=st.none() | bounds,
+        segments=st.none() | st.tuples(segments()),
+    )
+
+
+def segments() -> st.SearchStrategy[FusedSegment]:
+    axes = st.builds(
+        TileAxis,
+        dimension=st.just("OY"),
+        size=st.integers(1, 2**20),
+        tiles=st.integers(1, 2**20),
+        retained=st.booleans(),
+    )
+    room = st.builds(MemoryRoom, memory=st.text(), bits=st.integers(0, 2**50))
+    return st.builds(
+        FusedSegment,
+        nodes=st.tuples(st.text(), st.text()),
+        axes=st.tuples(axes),
+        home=st.text(),
+        residence=st.none() | st.text(),
+        staged=st.tuples(st.text()),
+        taken=st.tuples(room),
+        energy=st.floats(0, 1e18),
+        latency=st.floats(0, 1e18),
     )
 
 
