@@ -27,6 +27,7 @@ from nestmap.model import (
     Layer,
     LayerNode,
     MappingProblem,
+    MemoryLevel,
     NoCostNode,
     Objective,
     VectorNode,
@@ -331,24 +332,34 @@ class OpenHomes:
         return any(None not in options for options in self.options)
 
 
-def _open_homes(
+def serving_levels(
     graph: TensorGraph, t: int, problems: Mapping[str, MappingProblem]
-) -> tuple[Home, ...] | str:
-    """The homes that a tensor may have; if only the outermost memory, why."""
-    tensor, accelerator = graph.tensors[t], next(iter(problems.values())).accelerator
-    if tensor.stays_out is not None:
-        return tensor.stays_out
-    if not graph.uses[t]:
-        return "no layer writes or reads it"
+) -> list[MemoryLevel]:
+    """The memories on chip, each one instance, that hold a tensor for all that write or read it."""
+    accelerator = next(iter(problems.values())).accelerator
     serving = [
         level
         for level in accelerator.levels_of(OUTPUT)[:-1]
         if accelerator.instances_of(level) == 1
     ]
+    for layer, operand in graph.uses[t]:
+        serving = [level for level in serving if level in problems[layer].levels(operand)[:-1]]
+    return serving
+
+
+def _open_homes(
+    graph: TensorGraph, t: int, problems: Mapping[str, MappingProblem]
+) -> tuple[Home, ...] | str:
+    """The homes that a tensor may have; if only the outermost memory, why."""
+    tensor = graph.tensors[t]
+    if tensor.stays_out is not None:
+        return tensor.stays_out
+    if not graph.uses[t]:
+        return "no layer writes or reads it"
+    serving = serving_levels(graph, t, problems)
     fixed: dict[str, str] = {}
     for layer, operand in graph.uses[t]:
         problem = problems[layer]
-        serving = [level for level in serving if level in problem.levels(operand)[:-1]]
         for levels in problem.constraints.memory_levels:
             if levels.operand == operand:
                 fixed.setdefault(levels.memories[-1].memory, layer)
@@ -421,6 +432,21 @@ Costing = Callable[[Layer, Visit], "Costs[Found] | None"]
 VectorCosting = Callable[[VectorNode, Home], tuple[float, float]]
 """Energy and latency of a vector operator, all of whose tensors have this home."""
 
+Homes = tuple[tuple[int, Home], ...]
+"""The homes of some tensors, by their numbers."""
+
+
+class Leap(NamedTuple, Generic[Found]):
+    """Several steps that run together: the step after them, the homes of what they write, costs."""
+
+    end: int
+    chosen: Homes
+    costs: Costs[Found]
+
+
+Leaps = Callable[[int, Homes], Iterator[Leap[Found]]]
+"""The ways to go from a step, under the homes of the tensors that are alive then."""
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -447,11 +473,11 @@ class _Path(Generic[Found]):
     energy: float = 0.0
     latency: float = 0.0
     before: _Path[Found] | None = None
-    chosen: tuple[int, Home] | None = None
+    chosen: Homes = ()
     found: Found | None = None
 
-    def then(self, costs: Costs[Found], chosen: tuple[int, Home] | None) -> _Path[Found]:
-        """The way through one more step."""
+    def then(self, costs: Costs[Found], chosen: Homes) -> _Path[Found]:
+        """The way through one more step, or several together."""
         energy, latency = self.energy + costs.energy, self.latency + costs.latency
         return _Path(energy, latency, self, chosen, costs.found)
 
@@ -513,8 +539,11 @@ def place(
     homes: OpenHomes,
     costing: tuple[Costing[Found], VectorCosting],
     objective: Objective,
+    leaps: Leaps[Found] | None = None,
 ) -> Placement[Found]:
     """The homes with the least total costs of all layers, and of the vector operators.
+
+    Steps run one by one, or several together where ``leaps`` has a way.
 
     All tensors in the outermost memory are one of the placements, so the result is never worse,
     unless a mapping fixes memories on chip.
@@ -523,10 +552,10 @@ def place(
         InfeasibleError: where memories that a mapping fixes have no room for what waits in them.
     """
     costs = _StepCosts(graph, homes, *costing, objective, {})
-    paths = _shortest(graph, homes.options, costs.of, objective)
+    paths = _shortest(graph, homes.options, costs.of, objective, leaps)
     steps = list(min(paths, key=lambda path: _rank(path, objective)).steps())
-    chosen = dict(path.chosen for path in steps if path.chosen is not None)
-    bounds = _shortest(graph, homes.options, costs.bound, Objective.ENERGY)
+    chosen = dict(pair for path in steps for pair in path.chosen)
+    bounds = _shortest(graph, homes.options, costs.bound, Objective.ENERGY, None)
     least = min(path.energy for path in bounds)
     return Placement(
         tuple(chosen.get(t) for t in range(len(graph.tensors))),
@@ -568,28 +597,42 @@ def _shortest(
     options: Sequence[tuple[Home, ...]],
     costs: Callable[[int, Mapping[int, Home]], Costs[Found] | None],
     objective: Objective,
+    leaps: Leaps[Found] | None,
 ) -> list[_Path[Found]]:
     """The best paths through all steps."""
-    known: dict[tuple[tuple[int, Home], ...], list[_Path[Found]]] = {(): [_Path()]}
+    ways: list[dict[Homes, list[_Path[Found]]]] = [{} for _ in range(len(graph.steps) + 1)]
+    ways[0] = {(): [_Path()]}
     for step, node in enumerate(graph.steps):
         tensor = graph.tensor_of[node.written]
         is_new = graph.first(tensor) == step
-        ways: dict[tuple[tuple[int, Home], ...], list[_Path[Found]]] = {}
-        for key, paths in known.items():
+        for key, paths in ways[step].items():
+            kept = _kept(paths, objective)
             for home in options[tensor] if is_new else (dict(key)[tensor],):
-                homes = {**dict(key), tensor: home}
-                cost = costs(step, homes)
-                if cost is None:
-                    continue
-                chosen = (tensor, home) if is_new else None
-                left = tuple((t, x) for t, x in sorted(homes.items()) if graph.last(t) > step)
-                ways.setdefault(left, []).extend(path.then(cost, chosen) for path in paths)
-        if not ways:  # only fixed homes leave no other way
+                cost = costs(step, {**dict(key), tensor: home})
+                if cost is not None:
+                    way = Leap(step + 1, ((tensor, home),) if is_new else (), cost)
+                    _follow(graph, ways, kept, key, way)
+            for way in leaps(step, key) if leaps is not None else ():
+                _follow(graph, ways, kept, key, way)
+        if not any(ways[step + 1 :]):  # only fixed homes leave no other way
             found = "memories fixed by the mapping without room for what waits in them"
             wanted = "another mapping, or tensors that need not stay on chip"
             raise InfeasibleError(f"{node.node.name}: found {found}; expected {wanted}")
-        known = {key: _kept(paths, objective) for key, paths in ways.items()}
-    return [path for paths in known.values() for path in paths]
+    return [path for paths in ways[-1].values() for path in _kept(paths, objective)]
+
+
+def _follow(
+    graph: TensorGraph,
+    ways: list[dict[Homes, list[_Path[Found]]]],
+    paths: Sequence[_Path[Found]],
+    key: Homes,
+    leap: Leap[Found],
+) -> None:
+    """Adds what paths to some homes become by a leap."""
+    homes = {**dict(key), **dict(leap.chosen)}
+    left = tuple((t, x) for t, x in sorted(homes.items()) if graph.last(t) >= leap.end)
+    longer = (path.then(leap.costs, leap.chosen) for path in paths)
+    ways[leap.end].setdefault(left, []).extend(longer)
 
 
 def _rank(path: _Path[Found], objective: Objective) -> tuple[float, float, float]:

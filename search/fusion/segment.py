@@ -1,0 +1,554 @@
+"""Steps of a network that run tile by tile: what each tile computes, reads and keeps.
+
+A segment is an interval of the steps of a network. Its last step writes the output that is cut into
+tiles along one or two axes; a tile goes backwards through the segment: each step computes what the
+steps after it read. Axes do not depend on each other, so all ranges are those along an axis.
+
+Along an axis, a step either *retains*, so that each tile computes only what is new and what later
+tiles read again stays, or it *recomputes* all that the tile needs. In both cases the tiles of the
+inner axis run first.
+
+Source: Mei et al., DeFiNES, HPCA 2023; docs/fused-mapping.md#tiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Final, NamedTuple, final
+
+import numpy as np
+
+from nestmap.model import Layer, LayerNode, VectorNode
+from nestmap.model.arrays import Ints
+from nestmap.model.base import copy_with
+from nestmap.model.dims import Dimension, LayerOperand
+from nestmap.model.multicore.cn_layer import LayerNest, TensorAxis, TensorUse
+from nestmap.model.units import Bits, Count
+from nestmap.model.workload.affine import AffineIndex
+from nestmap.search.multicore.split.node_nests import layer_nest, vector_nest
+from nestmap.search.tensor_homes import Step, TensorGraph
+
+MOST_AXES: Final = 2
+"""Axes along which a segment is cut into tiles: the last ones, rows and columns of an image."""
+
+
+# --- the nodes of a segment, and who writes what they read ---
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Read:
+    """An input of a node: a tensor, and the node of the segment that writes it, if one does."""
+
+    use: TensorUse
+    writer: int | None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SegmentNode:
+    """A node of a segment as a loop nest, and the dimension of its output along each tile axis."""
+
+    step: Step
+    nest: LayerNest
+    reads: tuple[Read, ...]
+    dimensions: tuple[Dimension, ...]
+
+
+@final
+@dataclass(frozen=True)
+class Segment:
+    """The steps ``first`` to ``last`` of a network, and the axes along which they may be tiled.
+
+    ``axes`` are positions of axes of each tensor within the segment.
+    """
+
+    first: int
+    nodes: tuple[SegmentNode, ...]
+    axes: tuple[int, ...]
+
+    @property
+    def last(self) -> int:
+        """The last step."""
+        return self.first + len(self.nodes) - 1
+
+    def size(self, axis: int) -> int:
+        """The length of an axis of the last output."""
+        return self.nodes[-1].nest.output.axes[self.axes[axis]].size
+
+    @cached_property
+    def readers(self) -> tuple[tuple[tuple[int, int], ...], ...]:
+        """The nodes that read the output of each node, and the positions of these inputs."""
+        found: list[list[tuple[int, int]]] = [[] for _ in self.nodes]
+        for n, node in enumerate(self.nodes):
+            for place, read in enumerate(node.reads):
+                if read.writer is not None:
+                    found[read.writer].append((n, place))
+        return tuple(map(tuple, found))
+
+
+def segment_of(graph: TensorGraph, first: int, last: int) -> Segment | str:
+    """The segment of these steps; if they cannot run tile by tile, why."""
+    steps = graph.steps[first : last + 1]
+    writers = {name: n for n, step in enumerate(steps) for name in _names(step)}
+    nodes: list[SegmentNode] = []
+    for n, step in enumerate(steps):
+        if isinstance(step.node, LayerNode) and step.layer is None:
+            return f"{step.node.name} is not mapped"
+        if isinstance(step.node, VectorNode) and not _is_counted_by_loops(step.node):
+            return f"how {step.node.name} reads its inputs is not known"
+        nest = _nest(step)
+        reads = tuple(_reads(step, nest, writers))
+        inside = {x.written for x in steps[:n]} & {*step.read}
+        known = {steps[x.writer].written for x in reads if x.writer is not None}
+        if inside - known:
+            return f"{step.node.name} reads another shape or part than is written"
+        nodes.append(SegmentNode(step, nest, reads, ()))
+    read_within = {read.writer for node in nodes for read in node.reads}
+    for n, step in enumerate(steps[:-1]):
+        if n not in read_within:
+            return f"nothing within reads {step.node.name}"
+    axes = _axes(nodes)
+    if isinstance(axes, str):
+        return axes
+    found = tuple(
+        SegmentNode(x.step, x.nest, x.reads, tuple(_dimension(x, axis) for axis in axes))
+        for x in nodes
+    )
+    return Segment(first, found, axes)
+
+
+def _names(step: Step) -> tuple[str, ...]:
+    """The names by which layers and vector operators call what a step writes."""
+    tensors = [x.name for x in step.node.outputs]
+    return tuple(tensors) if isinstance(step.node, VectorNode) else (step.node.name, *tensors)
+
+
+def _is_counted_by_loops(node: VectorNode) -> bool:
+    """Whether the loops of a vector operator are its iterations, and its outputs alike."""
+    alike = len({x.sizes for x in node.outputs}) == 1
+    return (
+        alike
+        and node.nest is not None
+        and tuple(x.size for x in node.nest.loops) == node.iterations
+    )
+
+
+def _nest(step: Step) -> LayerNest:
+    node = step.node
+    return layer_nest(node, 0) if isinstance(node, LayerNode) else vector_nest(node, 0)
+
+
+def _reads(step: Step, nest: LayerNest, writers: Mapping[str, int]) -> Iterator[Read]:
+    """The inputs of a step, each with its writer in the segment."""
+    for use in nest.inputs:
+        source = use.source
+        if isinstance(step.node, VectorNode):
+            source = use.tensor
+        yield Read(use, None if use.constant or source is None else writers.get(source))
+
+
+def _axes(nodes: Sequence[SegmentNode]) -> tuple[int, ...] | str:
+    """The axes along which all nodes can be tiled, or why there is none."""
+    rank = len(nodes[-1].nest.output.axes)
+    for node in nodes:
+        for read in node.reads:
+            if read.writer is not None and not _match(nodes[read.writer], read.use):
+                return f"{node.nest.name} reads other axes than {nodes[read.writer].nest.name} has"
+    reasons: list[str] = []
+    found: list[int] = []
+    for axis in range(rank):
+        reason = next(filter(None, (_why_whole(node, axis) for node in nodes)), None)
+        if reason is not None:
+            reasons.append(reason)
+        elif nodes[-1].nest.output.axes[axis].size > 1:
+            found.append(axis)
+    return tuple(found[-MOST_AXES:]) or (reasons[-1] if reasons else "its output has one element")
+
+
+def _match(writer: SegmentNode, use: TensorUse) -> bool:
+    written = [axis.size for axis in writer.nest.output.axes]
+    return written == [axis.size for axis in use.axes]
+
+
+def _why_whole(node: SegmentNode, axis: int) -> str | None:
+    """Why a node needs all of an axis at a time; ``None``: it does not."""
+    output = node.nest.output.axes
+    if len(output) <= axis or not _is_single(output[axis], node.nest):
+        return f"{node.nest.name} writes axis {axis} in no order of tiles"
+    dimension = output[axis].terms[0].dimension
+    for read in node.reads:
+        at = [i for i, x in enumerate(read.use.axes) if dimension in x.dimensions]
+        if read.writer is not None and at != [axis]:
+            return f"{node.nest.name} reads all of axis {axis} of {node.reads[0].use.operand}"
+        if len(at) > 1:
+            return f"{node.nest.name} reads several axes of {read.use.operand} along axis {axis}"
+    return None
+
+
+def _is_single(axis: TensorAxis, nest: LayerNest) -> bool:
+    """Whether one loop indexes all of an axis of an output."""
+    if len(axis.terms) != 1 or axis.offset or axis.terms[0].coefficient != 1:
+        return False
+    return nest.sizes[axis.terms[0].dimension] == axis.size
+
+
+def _dimension(node: SegmentNode, axis: int) -> Dimension:
+    return node.nest.output.axes[axis].terms[0].dimension
+
+
+# --- ranges along an axis ---
+
+
+class ReadRange(NamedTuple):
+    """What the tiles read of an input along an axis: first and end, and the padding around it."""
+
+    first: Ints  # [tile]
+    end: Ints  # [tile]
+    before: Ints  # [tile]
+    after: Ints  # [tile]
+
+
+@final
+@dataclass(frozen=True)
+class AxisTiles:
+    """The tiles of a segment along an axis: what each node computes and reads in each tile.
+
+    ``first`` and ``end`` (nodes x tiles) bound what is computed, nothing where they are equal.
+    ``reads`` has the inputs that the axis indexes; others are read as a whole. ``needed`` is the
+    range that all readers of a node's output need together, and ``inputs`` the same of each input
+    from outside.
+    """
+
+    segment: Segment
+    axis: int
+    size: int
+    retain: bool
+    first: Ints
+    end: Ints
+    reads: dict[tuple[int, int], ReadRange]
+    needed: dict[int, Needed]
+
+    @property
+    def count(self) -> int:
+        """The number of tiles."""
+        return len(self.first[0])
+
+    @cached_property
+    def computed(self) -> Ints:
+        """[node] how far all tiles together compute."""
+        found: Ints = (self.end - self.first).sum(axis=1)
+        return found
+
+    def covers(self, n: int) -> bool:
+        """Whether all tiles together compute all of the output of a node."""
+        length = self.segment.nodes[n].nest.output.axes[self.segment.axes[self.axis]].size
+        until = np.maximum.accumulate(self.end[n])
+        has_gap = bool((self.first[n][1:] > until[:-1]).any())
+        return bool(not has_gap and self.first[n][0] == 0 and until[-1] == length)
+
+    @cached_property
+    def kinds(self) -> tuple[tuple[int, Count], ...]:
+        """Tiles that stand for all that compute and read as much: the tile, and how many there are.
+
+        The first, those within, and the last as a rule.
+        """
+        columns = [self.end - self.first]
+        columns += [np.stack((x.end - x.first, x.before, x.after)) for x in self.reads.values()]
+        signatures = np.concatenate(columns).T
+        _, firsts, counts = np.unique(signatures, axis=0, return_index=True, return_counts=True)
+        order = np.argsort(firsts)
+        return tuple((int(firsts[i]), int(counts[i])) for i in order)
+
+
+@final
+@dataclass(frozen=True)
+class Needed:
+    """The ranges of a tensor that tiles need along an axis, one tile after the other."""
+
+    first: Ints  # [tile]
+    end: Ints  # [tile]
+
+    @cached_property
+    def done(self) -> Ints:
+        """[tile] where earlier tiles have ended."""
+        return np.concatenate((self.first[:1], np.maximum.accumulate(self.end)[:-1]))
+
+    @cached_property
+    def later(self) -> Ints:
+        """[tile] where the first one that comes begins."""
+        starts = np.where(self.end > self.first, self.first, self.end[-1])[::-1]
+        return np.concatenate((self.end[-1:], np.minimum.accumulate(starts)[:-1]))[::-1]
+
+    @cached_property
+    def until(self) -> Ints:
+        """[tile] where it and those before it have ended."""
+        return np.maximum(self.done, self.end)
+
+    @cached_property
+    def heights(self) -> Ints:
+        """[what, kind of tile] what it needs; of that what is old, new, and both at a time."""
+        kept = [self.done - self.first, self.until - self.later, self.done - self.later]
+        found: Ints = np.stack([self.end - self.first, *(np.maximum(x, 0) for x in kept)])
+        return np.unique(found, axis=1)
+
+
+def axis_tiles(segment: Segment, axis: int, size: int, *, retain: bool) -> AxisTiles:
+    """The tiles of ``size`` along an axis of the last output; the last one may be smaller."""
+    length = segment.size(axis)
+    starts = np.arange(0, length, size, dtype=np.int64)
+    nodes, shape = segment.nodes, (len(segment.nodes), len(starts))
+    first, end = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    reads: dict[tuple[int, int], ReadRange] = {}
+    needed: dict[int, Needed] = {}
+    for n in reversed(range(len(nodes))):
+        if n == len(nodes) - 1:
+            first[n], end[n] = starts, np.minimum(starts + size, length)
+        else:
+            whole = hull([reads[reader] for reader in segment.readers[n]])
+            needed[n] = whole
+            first[n] = np.maximum(whole.first, whole.done) if retain else whole.first
+            end[n] = np.maximum(whole.end, first[n])
+        for place, read in enumerate(nodes[n].reads):
+            found = _read_range(nodes[n], read.use, axis, (first[n], end[n]))
+            if found is not None:
+                reads[n, place] = found
+    return AxisTiles(segment, axis, size, retain, first, end, reads, needed)
+
+
+def hull(ranges: Sequence[ReadRange]) -> Needed:
+    """The range that all readers need; where none needs anything, an empty one at the end."""
+    some = np.stack([x.end > x.first for x in ranges])
+    first = np.where(some, np.stack([x.first for x in ranges]), np.iinfo(np.int64).max).min(axis=0)
+    end = np.where(some, np.stack([x.end for x in ranges]), 0).max(axis=0)
+    until = np.maximum.accumulate(end)
+    empty = ~some.any(axis=0)
+    return Needed(np.where(empty, until, first), np.where(empty, until, end))
+
+
+def _read_range(
+    node: SegmentNode, use: TensorUse, axis: int, computed: tuple[Ints, Ints]
+) -> ReadRange | None:
+    """What a node reads of an input to compute a range; ``None``: the axis does not index it."""
+    dimension = node.dimensions[axis]
+    found = [x for x in use.axes if dimension in x.dimensions]
+    if not found:
+        return None
+    along, sizes = found[0], node.nest.sizes
+    step = next(x.coefficient for x in along.terms if x.dimension == dimension)
+    reach = sum(x.coefficient * (sizes[x.dimension] - 1) for x in along.terms)
+    reach -= step * (sizes[dimension] - 1)
+    first, end = computed
+    low = along.offset + step * first
+    high = along.offset + step * (end - 1) + reach + 1
+    high = np.where(end > first, high, low)
+    clipped = np.clip(low, 0, along.size), np.clip(high, 0, along.size)
+    return ReadRange(*clipped, clipped[0] - low, high - clipped[1])
+
+
+# --- tiles along all axes ---
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """The tiles of a segment along each of its axes, the outer one first."""
+
+    segment: Segment
+    axes: tuple[AxisTiles, ...]
+
+    @property
+    def count(self) -> int:
+        """The number of tiles."""
+        return prod(axis.count for axis in self.axes)
+
+    def computed(self, n: int) -> Count:
+        """The elements of the tile axes that all tiles compute of a node's output."""
+        return prod(int(axis.computed[n]) for axis in self.axes)
+
+    def read_bits(self, n: int, place: int) -> Bits:
+        """The bits that all tiles together read of an input."""
+        use = self.segment.nodes[n].reads[place].use
+        lengths = [axis.size for axis in use.axes]
+        tiles = self.count
+        for a, along in enumerate(self.axes):
+            if (n, place) in along.reads:
+                found = along.reads[n, place]
+                lengths[self.position(n, place, a)] = int((found.end - found.first).sum())
+                tiles //= along.count
+        return prod(lengths) * use.precision * tiles
+
+    def position(self, n: int, place: int, a: int) -> int:
+        """The position of a tile axis among the axes of an input."""
+        node = self.segment.nodes[n]
+        axes = node.reads[place].use.axes
+        return next(i for i, x in enumerate(axes) if node.dimensions[a] in x.dimensions)
+
+    def macs(self, n: int) -> Count:
+        """The operations of a layer in all tiles."""
+        node = self.segment.nodes[n]
+        layer = node.step.layer
+        assert layer is not None
+        return layer.macs // prod(layer.sizes[d] for d in node.dimensions) * self.computed(n)
+
+    @cached_property
+    def rooms(self) -> tuple[Room, ...]:
+        """The room of the output of each node but the last one, while tiles run."""
+        outputs = [node.nest.output for node in self.segment.nodes[:-1]]
+        return tuple(
+            room_of(self, use, [axis.needed[n] for axis in self.axes])
+            for n, use in enumerate(outputs)
+        )
+
+    def kinds(self) -> Iterator[tuple[tuple[int, ...], Count]]:
+        """A tile of each kind, by its position along each axis, and how many are of its kind."""
+        found: list[tuple[tuple[int, ...], Count]] = [((), 1)]
+        for axis in self.axes:
+            found = [((*at, i), n * m) for at, n in found for i, m in axis.kinds]
+        return iter(found)
+
+
+class Room(NamedTuple):
+    """The most bits that a tensor takes: from its writer to its last reader, and otherwise."""
+
+    during: Bits
+    kept: Bits
+
+
+def room_of(grid: Grid, use: TensorUse, needs: Sequence[Needed]) -> Room:
+    """The room of a tensor that tiles need in these ranges along each axis."""
+    across = prod(x.size for i, x in enumerate(use.axes) if i not in grid.segment.axes)
+    rows, columns = needs[0], needs[-1] if len(needs) > 1 else _ONE_TILE
+    keeps = [axis.retain for axis in grid.axes]
+    during, kept = _most(rows, columns, keeps[0], len(needs) > 1 and keeps[-1])
+    return Room(during * across * use.precision, kept * across * use.precision)
+
+
+def _most(rows: Needed, columns: Needed, retain: bool, retain_columns: bool) -> tuple[int, int]:
+    """The most elements of a tensor along the tile axes: while it is used, and between.
+
+    What stays after a tile: of columns that are done, the new rows, which later rows of tiles read;
+    of those to come, the old rows; of those that the next tile reads again, all rows.
+    """
+    height, old, new, both = rows.heights if retain else rows.heights * _HEIGHTS_ONLY
+    start, width = columns.first[0], columns.end[-1]
+    passed, coming = columns.until - start, np.maximum(width - columns.later, 0)
+    again = np.maximum(columns.until - columns.later, 0)
+    kept = np.outer(new, passed) + np.outer(old, coming) - np.outer(both, again)
+    if retain_columns:
+        kept += np.outer(np.maximum(height - old - new + both, 0), again)
+    before = np.minimum(columns.done, columns.first) - start
+    used = np.outer(height, columns.end - columns.first)
+    used += np.outer(new, before) + np.outer(old, width - columns.end)
+    return int(used.max()), int(kept.max())
+
+
+_ONE_TILE: Final = Needed(np.zeros(1, np.int64), np.ones(1, np.int64))
+_HEIGHTS_ONLY: Final = np.array([[1], [0], [0], [0]])
+
+
+# --- the layer or vector operator of a tile ---
+
+
+def tile_layer(grid: Grid, n: int, at: Sequence[int]) -> Layer | None:
+    """The part of a layer that a tile computes; ``None``: nothing.
+
+    ``at`` is the position of the tile along each axis.
+    """
+    node = grid.segment.nodes[n]
+    layer = node.step.layer
+    assert layer is not None
+    lengths = _lengths(node, grid, n, at)
+    if 0 in lengths.values():
+        return None
+    if all(lengths[d] == layer.sizes[d] for d in lengths):
+        return layer
+    changed: dict[tuple[LayerOperand, Dimension], tuple[int, tuple[int, int]]] = {}
+    for axis, dimension, i in zip(grid.axes, node.dimensions, at, strict=True):
+        for place, read in enumerate(node.reads):
+            found = axis.reads.get((n, place))
+            if found is not None:
+                padding = int(found.before[i]), int(found.after[i])
+                size = int(found.end[i] - found.first[i])
+                changed[read.use.operand, dimension] = size, padding
+    return copy_with(
+        layer,
+        {
+            "loops": tuple(
+                copy_with(x, {"size": lengths.get(x.dimension, x.size)}) for x in layer.loops
+            ),
+            "inputs": tuple(
+                copy_with(x, {"indices": tuple(_cut(y, x.name, changed) for y in x.indices)})
+                for x in layer.inputs
+            ),
+        },
+    )
+
+
+def _lengths(node: SegmentNode, grid: Grid, n: int, at: Sequence[int]) -> dict[Dimension, int]:
+    """The iterations of a tile along the tile axes."""
+    return {
+        dimension: int(axis.end[n, i] - axis.first[n, i])
+        for axis, dimension, i in zip(grid.axes, node.dimensions, at, strict=True)
+    }
+
+
+def _cut(
+    index: AffineIndex,
+    operand: LayerOperand,
+    changed: Mapping[tuple[LayerOperand, Dimension], tuple[int, tuple[int, int]]],
+) -> AffineIndex:
+    """An index of an input in a tile: the axis has the elements that are read."""
+    for dimension in index.dimensions:
+        if len(index.terms) > 1 and (operand, dimension) in changed:
+            size, padding = changed[operand, dimension]
+            return copy_with(index, {"size": max(1, size), "padding": padding})
+    return index
+
+
+def tile_vector(grid: Grid, n: int, at: Sequence[int]) -> VectorNode | None:
+    """The part of a vector operator that a tile computes; ``None``: nothing."""
+    node = grid.segment.nodes[n]
+    operator = node.step.node
+    assert isinstance(operator, VectorNode)
+    assert operator.nest is not None
+    lengths = _lengths(node, grid, n, at)
+    if 0 in lengths.values():
+        return None
+    sizes = [lengths.get(x.dimension, x.size) for x in operator.nest.loops]
+    inputs = [[*(tensor.sizes or ())] for tensor in operator.inputs]
+    for a, i in enumerate(at):
+        for place in range(len(node.reads)):
+            found = grid.axes[a].reads.get((n, place))
+            if found is not None:
+                position = grid.position(n, place, a)
+                inputs[place][position] = int(found.end[i] - found.first[i])
+    return copy_with(
+        operator,
+        {
+            "iterations": tuple(sizes),
+            "inputs": tuple(
+                copy_with(x, {"sizes": tuple(y)})
+                for x, y in zip(operator.inputs, inputs, strict=True)
+            ),
+            "outputs": tuple(
+                copy_with(x, {"sizes": _written(x.sizes, grid.segment, lengths, node)})
+                for x in operator.outputs
+            ),
+        },
+    )
+
+
+def _written(
+    sizes: tuple[int, ...] | None,
+    segment: Segment,
+    lengths: Mapping[Dimension, int],
+    node: SegmentNode,
+) -> tuple[int, ...]:
+    found = [*(sizes or ())]
+    for axis, dimension in zip(segment.axes, node.dimensions, strict=True):
+        found[axis] = lengths[dimension]
+    return tuple(found)
