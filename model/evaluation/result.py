@@ -204,6 +204,14 @@ class NetworkEvaluation(Frozen, frozen=True):
 
     __str__ = __repr__
 
+    def segment_of(self, layer: str) -> FusedSegment | None:
+        """The segment in which a layer runs tile by tile; ``None``: it runs as a whole.
+
+        What such a layer costs is the sum over its tiles, each of which has a mapping of its own.
+        """
+        segments = (self.on_chip and self.on_chip.segments) or ()
+        return next((x for x in segments if layer in x.nodes), None)
+
     @property
     def energy(self) -> PicoJoules:
         """Energy of all layers, and of the vector operators if they are counted."""

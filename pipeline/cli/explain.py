@@ -29,7 +29,14 @@ def run_explain(options: ExplainOptions) -> None:
     with Store.open_read_only(options.store) as store:
         run = store.find_run(run_name)
         network = store.problem(run)
-        result = _result(store.best(run), network, layer)
+        best = store.best(run)
+        result = _result(best, network, layer)
+        segment = best.segment_of(result.cme.layer)
+        if segment is not None:
+            first, last = printable(segment.nodes[0]), printable(segment.nodes[-1])
+            found = f"one of {segment.tiles:,} tiles with those from {first} to {last}"
+            expected = "a layer that runs as a whole, with one mapping (nestmap query segments)"
+            raise InputError(f"layer {printable(layer)}", found, expected)
         spatial = searched_problem(store, run, network, result)
     explanation = explain(spatial, result.cme, result.bound)
     if options.json is not None:  # before anything is printed: the output pipe may be closed

@@ -377,7 +377,7 @@ def check_front_plan(plan: SearchPlan) -> None:
     """Checks that a plan can find Pareto fronts.
 
     Raises:
-        InputError: where the plan prunes, or has a limit.
+        InputError: where the plan prunes, fuses layers, or has a limit.
     """
     if plan.at_most is not None:
         hint = "a front has the best mappings under every limit"
@@ -385,6 +385,9 @@ def check_front_plan(plan: SearchPlan) -> None:
     if plan.prune:
         hint = "pruning would skip parts of the front"
         raise InputError.conflict("prune", "a search for fronts", hint)
+    if plan.fuse:
+        hint = "keep_on_chip keeps whole tensors on chip for the objective of the plan"
+        raise InputError.conflict("fuse", "a search for fronts", hint)
 
 
 def run_front_exploration(

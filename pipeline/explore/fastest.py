@@ -32,7 +32,7 @@ def contrast_with_fastest(
     ``None`` where that layer keeps half of the array busy or is nearly as fast, or energy alone is
     not the objective of an exhaustive search that maps each layer by itself.
     """
-    is_alone = plan.at_most is None and not plan.keep_on_chip
+    is_alone = plan.at_most is None and not plan.joins_layers
     if plan.objective is not Objective.ENERGY or not is_alone or not plan.search.is_exhaustive:
         return None
     slowest = max((x.cme for x in total.layers), key=lambda cme: cme.latency - cme.ideal_cycles)

@@ -89,6 +89,13 @@ class DesignOptions(TypedDict, total=False):
             "together cost least."
         ),
     ]
+    fuse: Annotated[
+        bool | None,
+        Option(
+            help="Run layers together, tile by tile, with the tensors between them on chip, where "
+            "all layers together cost least; includes --keep-on-chip."
+        ),
+    ]
     spatial_mappings: Annotated[
         int | EveryName | None,
         Option(

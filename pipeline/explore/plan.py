@@ -41,6 +41,8 @@ from nestmap.pipeline.stages import (
     ExactStage,
     FlattenStage,
     FrontSumStage,
+    FusedSumStage,
+    FuseStage,
     KeepOnChipStage,
     OrderedCandidatesStage,
     PaddingStage,
@@ -75,7 +77,8 @@ class SearchPlan(Frozen, frozen=True):
     others; a limit of loop factors with more or mixed spatial mappings, without the name of a
     search, means LOMA with ``bound``.
     ``padding``: if given, padded layers are tried, too. With ``keep_on_chip``, tensors between
-    layers stay on chip where all layers together cost less by it. With ``prune``, spatial mappings
+    layers stay on chip where all layers together cost less by it; with ``fuse``, layers also run
+    together, tile by tile. With ``prune``, spatial mappings
     are searched in the order
     of their lower bounds, and those whose bound exceeds the best result are skipped: the same
     result in less time. With ``count_vector``, the totals include the vector operators.
@@ -91,6 +94,7 @@ class SearchPlan(Frozen, frozen=True):
     rank: Rank | None = None
     padding: PaddingStage | None = None
     keep_on_chip: bool = False
+    fuse: bool = False
     prune: bool = False
     count_vector: bool = False
     counting: Counting | None = None
@@ -123,6 +127,7 @@ class SearchPlan(Frozen, frozen=True):
             "prune": options.get("prune"),
             "count_vector": options.get("count_vector"),
             "keep_on_chip": options.get("keep_on_chip"),
+            "fuse": options.get("fuse"),
         }
         try:
             search = chosen_search(self.search, options)
@@ -185,6 +190,19 @@ class SearchPlan(Frozen, frozen=True):
         return self
 
     @model_validator(mode="after")
+    def _check_fuse(self) -> SearchPlan:
+        others = {"at_most": self.at_most, "padding": self.padding}
+        for name, given_too in others.items():
+            if self.fuse and given_too is not None:
+                raise ValueError(f"fuse with {name}; expected one of both")
+        return self
+
+    @property
+    def joins_layers(self) -> bool:
+        """Whether the best mapping of a layer depends on that of others."""
+        return self.keep_on_chip or self.fuse
+
+    @model_validator(mode="after")
     def _check_limit(self) -> SearchPlan:
         if self.at_most is None:
             return self
@@ -233,6 +251,9 @@ def exploration_pipeline(
         return front_pipeline(plan, ports) >> LimitedSumStage(limit=plan.at_most)
     explored = _explored(plan, ports)
     summed = SumStage(ports.cost, plan.objective, plan.is_greedy)
+    if plan.fuse:
+        fused = FuseStage(explored, plan.objective, plan.count_vector)
+        return VectorStage(fused >> FusedSumStage(summed), plan.count_vector)
     if plan.keep_on_chip:
         placed = _homes(plan, explored) >> PlacedSumStage(summed)
         return VectorStage(placed, plan.count_vector)

@@ -55,9 +55,12 @@ def reprice_results(
 
     Raises:
         InputError: where the accelerators differ in anything else, so that a new search is needed;
-            where the evaluation is not one of ``before``.
+            where the evaluation is not one of ``before``, or has fused layers.
     """
     check_repriceable(before, after)
+    if evaluation.on_chip is not None and evaluation.on_chip.segments:
+        names = ", ".join(evaluation.on_chip.segments[0].nodes)
+        raise InputError("evaluation", f"{names} run together in tiles", "no fused layers")
     for result in evaluation.layers:
         _check_made_for(result.cme, before)
     layers = tuple(_repriced(result, before, after) for result in evaluation.layers)

@@ -93,14 +93,14 @@ def exploration_size(
     chosen = plan or SearchPlan()
     problems: dict[ProblemContent | str, MappingProblem] = {}
     for problem in layers_stage()(network):
-        content = problem.layer.name if chosen.keep_on_chip else problem.content
+        content = problem.layer.name if chosen.joins_layers else problem.content
         problems.setdefault(content, problem)
     return ExplorationSize(tuple(_layer_size(x, chosen, known) for x in problems.values()))
 
 
 def _layer_size(problem: MappingProblem, plan: SearchPlan, known: KnownTries | None) -> LayerSize:
     search, name = plan.effective_search, problem.layer.name
-    if search.is_exhaustive or plan.keep_on_chip:
+    if search.is_exhaustive or plan.joins_layers:
         return LayerSize(name, None)
     tries = None if known is None else known(problem)
     if tries is None:

@@ -51,9 +51,10 @@ def core_cost_stage(
     Raises:
         InputError: where the plan keeps data on chip between layers: the schedule decides this.
     """
-    if plan.keep_on_chip:
-        hint = "the schedule decides where data is kept"
-        raise InputError.conflict("keep_on_chip", "several cores", hint)
+    for name, given in {"keep_on_chip": plan.keep_on_chip, "fuse": plan.fuse}.items():
+        if given:
+            hint = "the schedule decides where data is kept"
+            raise InputError.conflict(name, "several cores", hint)
     return CoreCostStage(
         search=core_search(plan),
         remembered=None if costs is None or plan.is_timed else KeyedCosts(costs, _options(plan)),

@@ -16,6 +16,8 @@ from .mapping.front import BestFirstStage as BestFirstStage
 from .mapping.front import FrontSumStage as FrontSumStage
 from .mapping.front import KBestStage as KBestStage
 from .mapping.front import ParetoStage as ParetoStage
+from .mapping.fuse import FusedSumStage as FusedSumStage
+from .mapping.fuse import FuseStage as FuseStage
 from .mapping.layers import EachOnceStage as EachOnceStage
 from .mapping.layers import PaddingStage as PaddingStage
 from .mapping.layers import PinnedTopLevelsStage as PinnedTopLevelsStage

@@ -17,7 +17,7 @@ from nestmap.store.rows.evaluations import ListArray, list_items
 class SearchScope(NamedTuple):
     """The searches of the layers of a workload on an accelerator with the same options.
 
-    Padded layers, which belong to no workload, are included.
+    Padded layers and tiles, which belong to no workload, are included.
 
     ``workload`` and ``accelerator`` are content hashes, ``options`` the JSON of the search options.
     ``recording``: at least as much must be recorded of a search as this would record.
@@ -98,7 +98,7 @@ _SCOPE = f"""
     AND {RECORDED_ENOUGH}
     AND (
       content IN (SELECT layer FROM workload_layers WHERE workload = $workload)
-      OR content NOT IN (SELECT layer FROM workload_layers)  -- padded layers
+      OR content NOT IN (SELECT layer FROM workload_layers)  -- padded layers, tiles
     )
 """
 _IN_SCOPE = _COMPLETE.format(wanted=_SCOPE)

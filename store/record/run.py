@@ -263,8 +263,14 @@ class ReportedResults:
                 keys[cme.layer] = keys[result.repeats]
             else:
                 known = self._keys.get(_mappings(cme))
-                keys[cme.layer] = known or copy_with(cme, {"layer": ""}).content_hash
+                is_known = known is not None and _unnamed(self._reported[known]) == _unnamed(cme)
+                keys[cme.layer] = known if known and is_known else _unnamed(cme).content_hash
         return keys
+
+
+def _unnamed(cme: CostModelEvaluation) -> CostModelEvaluation:
+    """An evaluation under any name; a sum over tiles has the mapping of one of them."""
+    return copy_with(cme, {"layer": ""})
 
 
 def _mappings(cme: CostModelEvaluation) -> _Mappings:
@@ -507,7 +513,8 @@ class Run:
     def _check_problem(self, info: SearchInfo) -> None:
         problem = info.spatial.problem
         layer, known = problem.layer, self._layers.get(problem.layer.name)
-        if known is None or known.padded({x.dimension: x.padded for x in layer.padding}) != layer:
+        padding = {x.dimension: x.padded for x in layer.padding}
+        if known is None or (known.padded(padding) != layer and not layer.is_part_of(known)):
             raise ValueError(f"layer {layer.name} is not in the workload of run {self.id}")
         if problem.accelerator.name != self.info.network.accelerator.name:
             raise ValueError(f"{problem.accelerator.name} is not the accelerator of run {self.id}")
@@ -564,7 +571,8 @@ class Run:
     def _write(self, connection: duckdb.DuckDBPyConnection, part: Part) -> None:
         """Writes evaluations, and all that is new about searches."""
         begun = [x for x in self._unwritten if not x.is_written]
-        write_layers(connection, [x.problem.layer for x in begun if x.problem.layer.unpadded])
+        layers = (x.problem.layer for x in begun)  # padded ones and tiles are not in the workload
+        write_layers(connection, [x for x in layers if x != self._layers.get(x.name)])
         write_accelerators(connection, [x.problem.accelerator for x in begun])
         write_spatial_mappings(connection, [x.problem.spatial_mapping for x in begun])
         complete = [x for x in self._unwritten if x.complete and x not in part.cut]

@@ -11,7 +11,7 @@ from nestmap.model import StoreError
 from nestmap.store.connection.connect import query_number, transaction
 from nestmap.store.schema.tables import EVALUATION_ROWS, SMALL_TABLES, VERSION_TABLE
 
-SCHEMA: Final = 5
+SCHEMA: Final = 6
 """The version of ``schema.sql``; the first release is to migrate stores of its version on."""
 
 # by its full name: a macro of the file may have the short one

@@ -1298,6 +1298,21 @@ WITH kept AS (
 SELECT unnest(kept.tensor) FROM kept;
 COMMENT ON MACRO TABLE on_chip IS 'With --keep-on-chip: the memory in which what each node writes stays, its bits, and why if that is the outermost memory';
 
+CREATE MACRO segments(run) AS TABLE
+WITH fused AS (
+  SELECT unnest(from_json(explored.on_chip->'segments', '[{
+    "nodes": ["VARCHAR"], "home": "VARCHAR", "residence": "VARCHAR", "staged": ["VARCHAR"],
+    "axes": [{"dimension": "VARCHAR", "size": "BIGINT", "tiles": "BIGINT", "retained": "BOOLEAN"}],
+    "energy": "DOUBLE", "latency": "DOUBLE"
+  }]')) AS segment
+  FROM runs AS explored WHERE explored.id = run
+)
+SELECT
+  segment.nodes[1] AS "first", segment.nodes[-1] AS "last", len(segment.nodes) AS nodes,
+  segment.axes, segment.home, segment.residence, segment.staged, segment.energy, segment.latency
+FROM fused;
+COMMENT ON MACRO TABLE segments IS 'With --fuse: the nodes that run together, the tiles along each axis, and the memories of what is between them and of their weights; pJ and cycles';
+
 CREATE MACRO areas(run) AS TABLE
 SELECT part.kind, part.part, part.area, part.area / nullif(accelerator.area, 0) AS share
 FROM runs AS explored

@@ -148,7 +148,7 @@ FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
     "cut off in the head": (cut_off(5000), DAMAGED),
     "cut off": (cut_off(100_000), DAMAGED),
     "changed": (changed, DAMAGED),
-    "newer schema": (newer_schema, "found schema 99; expected schema 5: a newer"),
+    "newer schema": (newer_schema, "found schema 99; expected schema 6: a newer"),
     "newer duckdb": (
         newer_duckdb,
         "another version of DuckDB wrote it; upgrade the duckdb package",

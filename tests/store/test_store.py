@@ -98,7 +98,7 @@ def test_a_newer_schema_is_refused(path: Path) -> None:
     Store.open(path).close()
     run_sql(path, "INSERT INTO store_schema VALUES (999, now()::TIMESTAMP)")
     for opening in (Store.open, Store.open_read_only):
-        with pytest.raises(StoreError, match="found schema 999; expected schema 5: a newer"):
+        with pytest.raises(StoreError, match="found schema 999; expected schema 6: a newer"):
             opening(path)
 
 

@@ -57,6 +57,7 @@ from nestmap.pipeline.render.tables.table import (
     table,
 )
 from nestmap.pipeline.render.text.accelerator import array_facts
+from nestmap.pipeline.render.text.results import segment_text
 from nestmap.store import RunKind, Store
 
 # --- shows the accelerator: a drawing of array and memories, and tables ---
@@ -428,6 +429,7 @@ class _LayerView:
     repeats: _Named | None = None
     repeated: tuple[_Named, ...] = ()
     explained: ExplainedLayer | None = None
+    fused: str = ""
     front: Table | None = None
     charts: tuple[Chart, ...] = ()
 
@@ -464,7 +466,10 @@ def layer_body(store: Store, run: ReportedRun, layer: str, links: Links = IN_PAG
     """
     result, anchor = run.result(layer), layer_anchor(run, layer)
     first = layer == _costliest(run)
-    if result.repeats is not None:
+    segment = run.evaluation.segment_of(layer)
+    if segment is not None:
+        view = _LayerView(anchor, layer, first, fused=segment_text(segment))
+    elif result.repeats is not None:
         view = _LayerView(anchor, layer, first, _named(run, result.repeats, links))
     else:
         spatial = searched_problem(store, run.id, run.network, result)

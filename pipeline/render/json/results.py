@@ -52,6 +52,7 @@ def full_json(
         "infeasible_layers": _infeasible(evaluation.infeasible),
         "reduced_unrollings": _models(reduced),
         "on_chip": _models(evaluation.on_chip.tensors if evaluation.on_chip else ()),
+        "segments": _models((evaluation.on_chip and evaluation.on_chip.segments) or ()),
     }
 
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from nestmap.model import (
     CostModelEvaluation,
+    FusedSegment,
     KeptTensor,
     NetworkEvaluation,
     NetworkFront,
@@ -99,7 +100,37 @@ def kept_notes(evaluation: NetworkEvaluation) -> list[str]:
     more = len(notes) - len(staying) - MOST_REASONS
     rest = [f"{more} more reasons are in the JSON file (--json) and in the query on_chip."]
     told = notes[: len(staying) + MOST_REASONS] + (rest if more > 0 else [])
-    return [*(_saved_note(evaluation, evaluation.on_chip) if staying else ()), *told]
+    saved = _saved_note(evaluation, evaluation.on_chip) if staying else ()
+    return [*saved, *_segment_notes(evaluation.on_chip.segments), *told]
+
+
+def _segment_notes(segments: Sequence[FusedSegment] | None) -> Iterator[str]:
+    """Which nodes run together, in which tiles, and where what is between them stays."""
+    if segments is None:
+        return
+    if not segments:
+        yield "No layers run together: each by itself costs less, or they cannot."
+    for segment in segments[:MOST_REASONS]:
+        yield f"{segment_text(segment)}."
+    if len(segments) > MOST_REASONS:
+        yield f"{len(segments) - MOST_REASONS} more segments are in the JSON file (--json)."
+
+
+def segment_text(segment: FusedSegment) -> str:
+    """A segment in one line: its nodes, tiles, memories, energy and cycles."""
+    first, last = printable(segment.nodes[0]), printable(segment.nodes[-1])
+    sizes = " x ".join(f"{axis.dimension} {axis.size}" for axis in segment.axes)
+    again = [axis.dimension for axis in segment.axes if axis.tiles > 1 and not axis.retained]
+    computed = f", computed again along {' and '.join(again)}" if again else ""
+    weights = f", weights in {segment.residence}" if segment.residence else ""
+    inputs = ", ".join(map(printable, segment.staged))
+    staged = f", inputs of {inputs} copied there first" if segment.staged else ""
+    return (
+        f"Together run {first} to {last} ({count(len(segment.nodes))} nodes) in "
+        f"{count(segment.tiles)} tiles of {sizes}{computed}: tensors between them in "
+        f"{segment.home}{staged}{weights}; {energy(segment.energy)}, "
+        f"{cycles(segment.latency)} cycles"
+    )
 
 
 def _saved_note(evaluation: NetworkEvaluation, on_chip: OnChip) -> Iterator[str]:

@@ -490,7 +490,9 @@ class VectorStage(Stage[NetworkProblem, Total], Generic[Total]):
             node.name: evaluate_vector(node, accelerator, home)
             for node, home in _vector_homes(network, _evaluated(found))
         }
-        vector = tuple((usual | moved).values())
+        segments = (found.on_chip and found.on_chip.segments) or ()
+        tiled = {entry.node: entry for segment in segments for entry in segment.vector}
+        vector = tuple((usual | moved | tiled).values())
         return copy_with(found, {"vector": vector, "vector_counted": self.counted})
 
     def stage_options(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple, final
 
 from nestmap.costmodel.vector_unit import evaluate_vector
@@ -56,7 +57,7 @@ from nestmap.search.tensor_homes import (
     why_out,
 )
 
-_AT_HOME = RemoveUnusedMemoryStage() >> PinnedTopLevelsStage()
+AT_HOME = RemoveUnusedMemoryStage() >> PinnedTopLevelsStage()
 
 Known = dict[ProblemContent, EvaluationBatch]
 """The best evaluation of each problem that was explored."""
@@ -96,7 +97,7 @@ class KeepOnChipStage(Stage[NetworkProblem, PlacedNetwork]):
     explored: Explore
     objective: Objective
     count_vector: bool = False
-    at_home: Stage[MappingProblem, MappingProblem] = _AT_HOME
+    at_home: Stage[MappingProblem, MappingProblem] = AT_HOME
 
     def __call__(self, network: NetworkProblem, /) -> PlacedNetwork:
         check_layers(network)
@@ -106,12 +107,12 @@ class KeepOnChipStage(Stage[NetworkProblem, PlacedNetwork]):
         problems = {x.layer.name: x for x in layer_problems(network, layers)}
         graph = TensorGraph.of(network.workload, layers)
         homes = OpenHomes.of(graph, problems)
-        variants = _Variants(self.explored, self.at_home, self.objective, problems)
-        costing = variants.costs, self._vector_costs(network.accelerator)
+        variants = Variants(self.explored, self.at_home, self.objective, problems)
+        costing = variants.costs, vector_costs(network.accelerator, counted=self.count_vector)
         placed = place(graph, homes, costing, self.objective)
         on_chip = OnChip(
-            tensors=tuple(_tensors(graph, problems, placed.homes, homes)),
-            outside=_outside(placed.outside),
+            tensors=tuple(kept_tensors(graph, problems, placed.homes, homes)),
+            outside=outside_costs(placed.outside),
             bound=self._bound(placed.bound),
         )
         best = tuple(map(variants.with_all_work, placed.found))
@@ -119,17 +120,6 @@ class KeepOnChipStage(Stage[NetworkProblem, PlacedNetwork]):
 
     def _bound(self, value: float | None) -> ObjectiveBound | None:
         return None if value is None else ObjectiveBound(objective=self.objective, value=value)
-
-    def _vector_costs(self, accelerator: Accelerator) -> VectorCosting:
-        """What vector operators add to the totals."""
-
-        def costs(node: VectorNode, home: Home) -> tuple[float, float]:
-            if not self.count_vector:
-                return 0.0, 0.0
-            found = evaluate_vector(node, accelerator, vector_memory(accelerator, home))
-            return found.energy, float(found.latency)
-
-        return costs
 
     def _as_reference(self, network: NetworkProblem) -> PlacedNetwork:
         planned = SearchUnusedMemoryStage()(network)
@@ -139,16 +129,32 @@ class KeepOnChipStage(Stage[NetworkProblem, PlacedNetwork]):
         return PlacedNetwork(problems, best, OnChip(tensors=tuple(_planned_tensors(planned))))
 
 
-class _Variant(NamedTuple):
+def vector_costs(accelerator: Accelerator, *, counted: bool) -> VectorCosting:
+    """What vector operators add to the totals, all of whose tensors have one home."""
+
+    def costs(node: VectorNode, home: Home) -> tuple[float, float]:
+        if not counted:
+            return 0.0, 0.0
+        found = evaluate_vector(node, accelerator, vector_memory(accelerator, home))
+        return found.energy, float(found.latency)
+
+    return costs
+
+
+class Variant(NamedTuple):
     """A layer with its tensors in some homes, beside others that wait; and its best evaluation."""
 
     problem: MappingProblem
     best: EvaluationBatch
 
 
+Asked = dict[tuple[Layer, Visit], Costs[Variant] | None]
+"""What each layer costs on each visit."""
+
+
 @final
-@dataclass(frozen=True, slots=True)
-class _Variants:
+@dataclass(frozen=True)
+class Variants:
     """Explores layers with their tensors in different homes, each variant once."""
 
     explored: Explore
@@ -157,15 +163,32 @@ class _Variants:
     problems: dict[str, MappingProblem]
     known: Known = field(default_factory=Known)
     work: Work = field(default_factory=Work)
+    asked: Asked = field(default_factory=Asked)
 
-    def costs(self, layer: Layer, visit: Visit) -> Costs[_Variant] | None:
+    def costs(self, layer: Layer, visit: Visit) -> Costs[Variant] | None:
         """What a layer costs; nothing if it has no mapping wherever its tensors may be."""
-        alone, beside = self._posed(layer, visit)
+        return self.costs_of(self.problems[layer.name], visit)
+
+    @cached_property
+    def firsts(self) -> dict[str, str]:
+        """The first layer of equal content of each layer."""
+        known: dict[ProblemContent, str] = {}
+        return {x: known.setdefault(y.content, x) for x, y in self.problems.items()}
+
+    def costs_of(self, problem: MappingProblem, visit: Visit) -> Costs[Variant] | None:
+        """The same for other constraints, or a part of a layer."""
+        key = problem.layer, visit
+        if key not in self.asked:
+            self.asked[key] = self._found(problem, visit)
+        return self.asked[key]
+
+    def _found(self, problem: MappingProblem, visit: Visit) -> Costs[Variant] | None:
+        alone, beside = self._posed(problem, visit)
         best = self._best(alone)
         if not len(best):
             is_out = all(home is None for _, home in visit.homes)
             is_only = is_out or alone.constraints.memory_levels
-            return Costs(0.0, 0.0, 0.0, _Variant(beside, best)) if is_only else None
+            return Costs(0.0, 0.0, 0.0, Variant(beside, best)) if is_only else None
         if not _fits(best, beside):
             best = self._best(beside)
             if not len(best):
@@ -175,12 +198,13 @@ class _Variants:
             float(best.energy[0]),
             float(best.latency2[0]),
             None if bound is None else bound.value,
-            _Variant(beside, best),
+            Variant(beside, best),
         )
 
-    def _posed(self, layer: Layer, visit: Visit) -> tuple[MappingProblem, MappingProblem]:
+    def _posed(
+        self, problem: MappingProblem, visit: Visit
+    ) -> tuple[MappingProblem, MappingProblem]:
         """The layer with its tensors in their homes: alone on chip, and beside those that wait."""
-        problem = self.problems[layer.name]
         tops = tuple(
             TopLevel(operand=problem.links[operand], memory=home)
             for operand, home in visit.homes
@@ -197,7 +221,7 @@ class _Variants:
             self.work[problem.layer.name] = before + found.statistics
         return self.known[problem.content]
 
-    def with_all_work(self, variant: _Variant) -> EvaluationBatch:
+    def with_all_work(self, variant: Variant) -> EvaluationBatch:
         """The evaluation of a variant, with the counts of all variants of its layer.
 
         Layers of equal content count only for the first of them.
@@ -218,11 +242,12 @@ def _fits(best: EvaluationBatch, beside: MappingProblem) -> bool:
     return not place_pinned_levels(crowded, best.mappings.row(0)).statistics.infeasible
 
 
-def _outside(costs: tuple[float, float] | None) -> OutsideCosts | None:
+def outside_costs(costs: tuple[float, float] | None) -> OutsideCosts | None:
+    """Energy and latency with all tensors outside, if they are known."""
     return None if costs is None else OutsideCosts(energy=costs[0], latency=costs[1])
 
 
-def _tensors(
+def kept_tensors(
     graph: TensorGraph,
     problems: dict[str, MappingProblem],
     chosen: Sequence[Home],

@@ -357,6 +357,7 @@ QUERIES = {
     "pareto": (),
     "per_layer": (),
     "roofline": (),
+    "segments": (),
     "settings": ("against",),
     "stalls": (),
     "top": ("layer", "k"),

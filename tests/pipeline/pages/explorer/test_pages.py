@@ -212,11 +212,11 @@ def test_a_store_of_another_version_is_said_to_be(tmp_path: Path) -> None:
     path = tmp_path / "store.duckdb"
     filled(path)
     with closing(duckdb.connect(path)) as connection:
-        connection.execute("UPDATE store_schema SET version = 6")
+        connection.execute("UPDATE store_schema SET version = 7")
     with visiting(path) as visitor:
         for reply in (visitor.get("/"), visitor.get("/schema"), visitor.get("/run/last")):
             assert reply.status == 503
-            assert "found schema 6; expected" in reply.told
+            assert "found schema 7; expected" in reply.told
 
 
 def test_a_store_that_somebody_holds_is_said_to_be(

@@ -1,0 +1,328 @@
+"""Runs layers together, tile by tile, where that costs least."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import product
+from math import floor, log
+from typing import Final, final
+
+from nestmap.costmodel.tiles import TileCosts, sum_of_tiles
+from nestmap.model import (
+    Counting,
+    EvaluationBatch,
+    FusedSegment,
+    InputError,
+    Layer,
+    LayerResult,
+    MemoryRoom,
+    NetworkEvaluation,
+    NetworkProblem,
+    Objective,
+    OnChip,
+    SearchStatistics,
+    TileAxis,
+    VectorNode,
+)
+from nestmap.model.base import copy_with
+from nestmap.model.units import Bits
+from nestmap.pipeline.stage_graph import Stage
+from nestmap.pipeline.stages.mapping.fused_costs import Around, Fused, FusedCosting
+from nestmap.pipeline.stages.mapping.layers import check_layers, layer_problems, mapped_layers
+from nestmap.pipeline.stages.mapping.on_chip import (
+    AT_HOME,
+    Variant,
+    Variants,
+    kept_tensors,
+    outside_costs,
+    vector_costs,
+)
+from nestmap.pipeline.stages.mapping.recall import Explore
+from nestmap.search.fusion.plans import FusedSteps, Plan, fused_steps, plans_of
+from nestmap.search.tensor_homes import (
+    Costs,
+    Home,
+    Homes,
+    Leap,
+    OpenHomes,
+    Placement,
+    TensorGraph,
+    Visit,
+    place,
+)
+
+MOST_PLANS: Final = 4
+"""Plans of a segment of which the costs are found: those with the lowest estimates."""
+
+ALIKE: Final = 1.01
+"""The ratio of two estimates that count as equal."""
+
+MOST_LAYERS: Final = 8
+"""Layers of a segment at most."""
+
+
+# --- the ways through a network: segments of which the costs are known, or estimated ---
+
+
+@final
+@dataclass
+class _Candidate:
+    """A plan under the homes of the tensors around it; its costs, once they are known."""
+
+    plan: Plan
+    around: Around
+    energy: float
+    latency: float
+    fused: Fused | None = None
+    is_costed: bool = False
+
+    def settle(self, costing: FusedCosting) -> None:
+        """Finds the costs."""
+        self.fused, self.is_costed = costing.costs(self.plan, self.around), True
+        if self.fused is not None:
+            self.energy, self.latency = self.fused.energy, self.fused.latency
+
+
+Found = Variant | _Candidate
+
+KnownSteps = dict[tuple[int, int], FusedSteps | str]
+"""The segment from a step to another, or why there is none."""
+
+Candidates = dict[tuple[int, int, Homes], list[_Candidate]]
+"""The plans from a step to another under the homes of the tensors around."""
+
+
+@final
+@dataclass(frozen=True)
+class _Ways:
+    """The segments that begin at each step, under the homes of the tensors alive then."""
+
+    graph: TensorGraph
+    homes: OpenHomes
+    costing: FusedCosting
+    objective: Objective
+    steps: KnownSteps = field(default_factory=KnownSteps)
+    known: Candidates = field(default_factory=Candidates)
+
+    def __call__(self, step: int, key: Homes) -> Iterator[Leap[Found]]:
+        if self._is_vector(step):
+            return
+        layers = 0
+        for last in range(step, len(self.graph.steps)):
+            layers += not self._is_vector(last)
+            if layers > MOST_LAYERS:
+                return
+            if last == step or not self._is_cut(last + 1):
+                continue
+            steps = self._steps(step, last)
+            if isinstance(steps, str):
+                continue
+            for chosen in self._chosen(steps, dict(key)):
+                yield from self._leaps(steps, {**dict(key), **dict(chosen)}, chosen)
+
+    def _is_vector(self, step: int) -> bool:
+        return isinstance(self.graph.steps[step].node, VectorNode)
+
+    def _is_cut(self, step: int) -> bool:
+        """Whether a segment may begin there: vector operators go with the layers before them."""
+        return step == len(self.graph.steps) or not self._is_vector(step)
+
+    def _steps(self, first: int, last: int) -> FusedSteps | str:
+        key = first, last
+        if key not in self.steps:
+            self.steps[key] = fused_steps(self.graph, self.costing.variants.problems, first, last)
+        return self.steps[key]
+
+    def _chosen(self, steps: FusedSteps, known: Mapping[int, Home]) -> Iterator[Homes]:
+        """The homes of tensors that steps outside read, too, where they are not known."""
+        nodes = enumerate(steps.segment.nodes)
+        outer = (x.step.written for n, x in nodes if n not in steps.inner)
+        written = dict.fromkeys(self.graph.tensor_of[b] for b in outer)
+        new = [t for t in written if t not in known]
+        for homes in product(*(self.homes.options[t] for t in new)):
+            yield tuple(zip(new, homes, strict=True))
+
+    def _leaps(
+        self, steps: FusedSteps, homes: dict[int, Home], chosen: Homes
+    ) -> Iterator[Leap[Found]]:
+        segment = steps.segment
+        key = segment.first, segment.last, tuple(sorted(homes.items()))
+        if key not in self.known:
+            self.known[key] = self._candidates(steps, homes)
+        possible = [x for x in self.known[key] if not x.is_costed or x.fused is not None]
+        for candidate in possible:
+            inner = tuple((t, candidate.plan.home) for t in steps.tensors)
+            costs = Costs[Found](candidate.energy, candidate.latency, None, candidate)
+            yield Leap(segment.last + 1, (*chosen, *inner), costs)
+
+    def _candidates(self, steps: FusedSteps, homes: dict[int, Home]) -> list[_Candidate]:
+        """The plans with the lowest estimates."""
+        around = Around(homes, self._taken(steps, homes))
+        found: list[_Candidate] = []
+        for plan in plans_of(steps, around.taken, homes, self.homes.sizes):
+            costs = self.costing.estimate(plan, around)
+            if costs is not None:
+                found.append(_Candidate(plan, around, *costs))
+        found.sort(key=self._rank)
+        return found[:MOST_PLANS]
+
+    def _rank(self, candidate: _Candidate) -> tuple[int, int]:
+        """Of plans whose estimates are within one percent, those with fewer tiles come first."""
+        value = self.objective.value_of(candidate.energy, candidate.latency)
+        return floor(log(value) / log(ALIKE)), candidate.plan.grid.count
+
+    def _taken(self, steps: FusedSteps, homes: Mapping[int, Home]) -> dict[str, Bits]:
+        """What whole tensors take of each memory while a segment runs."""
+        segment, taken = steps.segment, Counter[str]()
+        for b, buffer in enumerate(self.graph.buffers):
+            t = self.graph.tensor_of[b]
+            home = homes.get(t)
+            is_alive = buffer.first <= segment.last and buffer.last >= segment.first
+            if t not in steps.tensors and home is not None and is_alive:
+                taken[home] += buffer.bits
+        return dict(taken)
+
+
+# --- the stage, and what it gives ---
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FusedNetwork:
+    """The parts of a network in order: layers by themselves, and segments; where tensors stay."""
+
+    parts: tuple[EvaluationBatch | Fused, ...]
+    on_chip: OnChip
+    variants: Variants
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FuseStage(Stage[NetworkProblem, FusedNetwork]):
+    """Finds which layers run together, tile by tile, so that all together cost least.
+
+    A segment is an interval of the layers and vector operators of a network. It runs in tiles of
+    rows and columns of its last output, whose tensors within stay on chip; what tiles need again
+    stays there, or is computed again; constants may reside on chip while all tiles run. Each layer
+    has one spatial mapping, that of its best mapping as a whole. Layers by themselves, with their
+    tensors where they are best as by :class:`KeepOnChipStage`, are in the space, so the result is
+    never worse.
+
+    Raises:
+        InputError: where there is no layer, the constraints do not suit one or the accelerator, or
+            the accelerator counts as the reference.
+        InfeasibleError: where memories that the mapping fixes have no room for tensors that wait.
+    """
+
+    explored: Explore
+    objective: Objective
+    count_vector: bool = False
+
+    def __call__(self, network: NetworkProblem, /) -> FusedNetwork:
+        check_layers(network)
+        if network.accelerator.counting is Counting.REFERENCE:
+            found, expected = "the counting of the reference", "the exact counting"
+            raise InputError(f"fuse on {network.accelerator.name}", found, expected)
+        layers = mapped_layers(network)
+        problems = {x.layer.name: x for x in layer_problems(network, layers)}
+        graph = TensorGraph.of(network.workload, layers)
+        homes = OpenHomes.of(graph, problems)
+        variants = Variants(self.explored, AT_HOME, self.objective, problems)
+        costing = FusedCosting(graph, variants, network.accelerator, self.count_vector)
+        placed = self._placed(graph, homes, costing)
+        parts = tuple(_part(x, variants) for x in placed.found)
+        on_chip = OnChip(
+            tensors=tuple(kept_tensors(graph, problems, placed.homes, homes)),
+            outside=outside_costs(placed.outside),
+            segments=tuple(_segment(x) for x in parts if isinstance(x, Fused)),
+        )
+        return FusedNetwork(parts, on_chip, variants)
+
+    def _placed(
+        self, graph: TensorGraph, homes: OpenHomes, costing: FusedCosting
+    ) -> Placement[Found]:
+        """The best way through the network of which all costs are known.
+
+        Estimates choose the segments that are costed: those on the best way, until there is none
+        left on it.
+        """
+        ways = _Ways(graph, homes, costing, self.objective)
+        vector = vector_costs(costing.accelerator, counted=self.count_vector)
+
+        def layers(layer: Layer, visit: Visit) -> Costs[Found] | None:
+            known = costing.variants.costs(layer, visit)
+            if known is None:
+                return None
+            return Costs[Found](known.energy, known.latency, known.bound, known.found)
+
+        while True:
+            placed = place(graph, homes, (layers, vector), self.objective, ways)
+            left = [x for x in placed.found if isinstance(x, _Candidate) and not x.is_costed]
+            if not left:
+                return placed
+            for candidate in left:
+                candidate.settle(costing)
+
+
+def _part(found: Found, variants: Variants) -> EvaluationBatch | Fused:
+    """A layer by itself, or a segment."""
+    if isinstance(found, Variant):
+        best, own = variants.with_all_work(found), found.best.statistics
+        return best.with_statistics(copy_with(best.statistics, {"infeasible": own.infeasible}))
+    assert found.fused is not None, "only segments that run are on a way"
+    return found.fused
+
+
+def _segment(fused: Fused) -> FusedSegment:
+    plan, segment = fused.plan, fused.plan.grid.segment
+    last = segment.nodes[-1]
+    most = Counter[str]()
+    for taken in plan.taken:
+        most |= taken
+    return FusedSegment(
+        nodes=tuple(x.step.node.name for x in segment.nodes),
+        axes=tuple(
+            TileAxis(dimension=d, size=x.size, tiles=x.count, retained=x.retain)
+            for d, x in zip(last.dimensions, plan.grid.axes, strict=True)
+        ),
+        home=plan.home,
+        residence=plan.residence,
+        staged=tuple(segment.nodes[x.reads[0][0]].nest.name for x in plan.staged),
+        taken=tuple(MemoryRoom(memory=m, bits=bits) for m, bits in sorted(most.items())),
+        vector=fused.vector,
+        energy=fused.energy,
+        latency=fused.latency,
+    )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FusedSumStage(Stage[FusedNetwork, NetworkEvaluation]):
+    """The sum over all layers, of fused ones over all their tiles, and where tensors stay."""
+
+    summed: Stage[tuple[EvaluationBatch, ...], NetworkEvaluation]
+
+    def __call__(self, network: FusedNetwork, /) -> NetworkEvaluation:
+        alone = tuple(x for x in network.parts if isinstance(x, EvaluationBatch))
+        together = (x for x in network.parts if isinstance(x, Fused))
+        fused = [layer for x in together for layer in self._layers(x, network.variants)]
+        if not alone:
+            return NetworkEvaluation(layers=tuple(fused), on_chip=network.on_chip)
+        whole = self.summed(alone)
+        order = {name: i for i, name in enumerate(network.variants.problems)}
+        layers = sorted((*whole.layers, *fused), key=lambda x: order[x.cme.layer])
+        return copy_with(whole, {"layers": tuple(layers), "on_chip": network.on_chip})
+
+    def _layers(self, fused: Fused, variants: Variants) -> Iterator[LayerResult]:
+        """The layers of a segment, each the sum over its tiles."""
+        for n, node in enumerate(fused.plan.grid.segment.nodes):
+            parts = [x for x in fused.tiles if x.node == n]
+            if parts:
+                costed = self.summed(tuple(x.best for x in parts)).layers
+                tiles = [TileCosts(x.cme, y.times) for x, y in zip(costed, parts, strict=True)]
+                copies = [x for m, x in fused.copies if m == n]
+                work = variants.work.get(node.nest.name, SearchStatistics())
+                counts = copy_with(work, {"infeasible": ()})  # those are of tiles that differ
+                yield LayerResult(cme=sum_of_tiles(tiles, copies), statistics=counts)

@@ -1,0 +1,224 @@
+"""Fused mapping: never worse, the sum of its tiles, never below what must move, said and kept."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from nestmap.model import (
+    OUTPUT,
+    Accelerator,
+    FusedSegment,
+    InputError,
+    NetworkEvaluation,
+    NetworkProblem,
+    Objective,
+    Tensor,
+    VectorNode,
+    Workload,
+)
+from nestmap.model.base import copy_with
+from nestmap.model.workload.builders import Precision, conv2d
+from nestmap.pipeline.analysis.network.roofline import bytes_moved
+from nestmap.pipeline.explore.api import explore, explore_front, explore_network
+from nestmap.pipeline.explore.plan import SearchPlan
+from nestmap.pipeline.explore.reprice import reprice_results
+from nestmap.pipeline.frontend.networks.image_graph import ImageGraph, Window
+from nestmap.pipeline.render.json.results import full_json
+from nestmap.pipeline.render.text.results import kept_notes
+from nestmap.store import Parameter, Store
+from tests.costmodel.machines import machine, memory
+from tests.sweeps import STRESS, every
+
+
+def with_buffer(bits: int) -> Accelerator:
+    """Four units with registers for sums, a buffer of so many bits, and a far memory."""
+    top = memory("top", size=2**40, served="D1", width=64)
+    far = copy_with(top.instance, {"read_energy": 100.0, "write_energy": 100.0})
+    return machine(
+        memory("register", size=32, operands="O", width=32),
+        memory("buffer", size=bits, served="D1", width=64),
+        copy_with(top, {"instance": far}),
+        sides={"D1": 4},
+    )
+
+
+@lru_cache
+def chain(layers: int = 3, size: int = 12) -> Workload:
+    """Convolutions of 3 x 3 on an image, one after the other, the second one with a stride."""
+    graph = ImageGraph(Precision())
+    x = graph.given("image", (1, 2, size, size))
+    for n in range(layers):
+        x = graph.conv(f"conv{n}", x, 4, Window(3, 2 if n == 1 else 1), then="Relu")
+    return Workload(name="chain", nodes=graph.nodes("chain"))
+
+
+@lru_cache
+def residual(size: int = 12) -> Workload:
+    """Two convolutions beside a branch that skips them, and one after the addition."""
+    graph = ImageGraph(Precision())
+    first = graph.conv("first", graph.given("image", (1, 2, size, size)), 4, Window(3))
+    second = graph.conv("second", graph.conv("inner", first, 4, Window(3)), 4, Window(3))
+    summed = graph.vector("Add", "sum", second, first)
+    graph.conv("last", summed, 2, Window(3))
+    return Workload(name="residual", nodes=graph.nodes("residual"))
+
+
+NETWORKS = {"chain": chain, "residual": residual}
+BUFFERS = (2048, 4096, 8192, 16384)
+
+
+def found(
+    workload: Workload, accelerator: Accelerator, objective: Objective, *, fuse: bool
+) -> NetworkEvaluation:
+    """The best of a network, with tensors on chip; with ``fuse``, in tiles as well."""
+    plan = SearchPlan(objective=objective, count_vector=True, keep_on_chip=not fuse, fuse=fuse)
+    problem = NetworkProblem(workload=workload, accelerator=accelerator)
+    return explore_network(problem, plan).total
+
+
+def segments_of(total: NetworkEvaluation) -> tuple[FusedSegment, ...]:
+    """The segments of a result, of which there are some."""
+    assert total.on_chip is not None
+    assert total.on_chip.segments
+    return total.on_chip.segments
+
+
+CASES = list(product(NETWORKS, BUFFERS, Objective))
+
+
+@pytest.mark.parametrize(("name", "bits", "objective"), every(5, CASES))
+def test_tiles_are_never_worse(name: str, bits: int, objective: Objective) -> None:
+    """All layers by themselves are one of the ways through a network."""
+    workload, accelerator = NETWORKS[name](), with_buffer(bits)
+    whole = found(workload, accelerator, objective, fuse=False)
+    tiled = found(workload, accelerator, objective, fuse=True)
+    assert objective.of(tiled) <= objective.of(whole) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_small_buffer_saves_traffic_by_tiles(name: str) -> None:
+    """Tensors that do not fit as a whole stay on chip in tiles."""
+    workload, accelerator = NETWORKS[name](), with_buffer(4096)
+    whole = found(workload, accelerator, Objective.ENERGY, fuse=False)
+    tiled = found(workload, accelerator, Objective.ENERGY, fuse=True)
+    assert tiled.energy < 0.9 * whole.energy
+    (first, *_) = segments_of(tiled)
+    assert first.tiles > 1
+    assert first.home == "buffer"
+
+
+@pytest.mark.parametrize(("name", "bits"), list(product(NETWORKS, BUFFERS)))
+def test_no_less_moves_than_enters_and_leaves(name: str, bits: int) -> None:
+    """The far memory gives each weight and input once at least, and takes the outputs."""
+    workload, accelerator = NETWORKS[name](), with_buffer(bits)
+    total = found(workload, accelerator, Objective.ENERGY, fuse=True)
+    layers = workload.layers
+    weights = sum(layer.elements("W") for layer in layers)
+    moved = sum(bytes_moved(x.cme, accelerator).get("top", 0.0) for x in total.layers)
+    moved += sum(x.words_written * 8 for x in total.vector if x.memory == "top")
+    compulsory = weights + layers[0].elements("I") + layers[-1].elements(OUTPUT)
+    assert moved >= compulsory
+
+
+def test_a_layer_is_the_sum_over_its_tiles() -> None:
+    """The totals are those by which segments were chosen, operations are those that run."""
+    workload, accelerator = chain(), with_buffer(4096)
+    total = found(workload, accelerator, Objective.ENERGY, fuse=True)
+    segments = segments_of(total)
+    inside = {name for segment in segments for name in segment.nodes}
+    layers = [x.cme for x in total.layers if x.cme.layer in inside]
+    vector = [x for x in total.vector if x.node in inside]
+    energy = sum(x.energy for x in layers) + sum(x.energy for x in vector)
+    latency = sum(x.latency for x in layers) + sum(x.latency for x in vector)
+    assert energy == pytest.approx(sum(x.energy for x in segments))
+    assert latency == pytest.approx(sum(x.latency for x in segments))
+    wanted = {layer.name: layer.macs for layer in workload.layers}
+    for cme in layers:
+        assert cme.macs >= wanted[cme.layer]
+        costs = sum(level.costs.energy for level in cme.levels)
+        assert cme.memory_energy == pytest.approx(costs)
+    assert [x.cme.layer for x in total.layers] == [layer.name for layer in workload.layers]
+    assert total.bound is None, "nothing is proven over all tiles"
+
+
+def test_text_json_and_store_have_the_segments(tmp_path: Path) -> None:
+    """Each says which nodes run together, and where what is between them stays."""
+    options = {"objective": "energy", "fuse": True, "count_vector": True}
+    store = tmp_path / "store.duckdb"
+    result = explore(chain(), with_buffer(4096), "free", store=store, **options)  # type: ignore[arg-type]
+    (first, *_) = segments = segments_of(result.total)
+    notes = [x for x in kept_notes(result.total) if x.startswith("Together run")]
+    assert len(notes) == len(segments)
+    assert f"{first.nodes[0]} to {first.nodes[-1]} ({len(first.nodes)} nodes)" in notes[0]
+    assert f"tensors between them in {first.home}" in notes[0]
+    written = full_json(result.total)
+    assert isinstance(written, dict)
+    assert written["segments"] == [x.model_dump() for x in segments]
+    with Store.open(store) as opened:
+        assert result.run is not None
+        rows = list(opened.ask("segments", {Parameter.RUN: str(result.run)}))
+        assert [(row["first"], row["last"], row["home"]) for row in rows] == [
+            (x.nodes[0], x.nodes[-1], x.home) for x in segments
+        ]
+        read = opened.best(result.run)
+    assert read.energy == pytest.approx(result.energy)
+    assert read.on_chip == result.total.on_chip
+    again = explore(chain(), with_buffer(4096), "free", store=store, **options)  # type: ignore[arg-type]
+    assert again.total.energy == result.total.energy
+    assert segments_of(again.total) == segments
+
+
+def test_the_number_of_workers_does_not_matter() -> None:
+    """Estimates and costs are the same with any number of threads."""
+    results = [
+        explore(chain(), with_buffer(4096), "free", objective="edp", fuse=True, workers=n).total
+        for n in (1, 2)
+    ]
+    assert results[0] == results[1]
+
+
+def test_what_does_not_go_together_is_said() -> None:
+    """Options that exclude each other are told by name."""
+    accelerator = with_buffer(4096)
+    problem = NetworkProblem(workload=chain(), accelerator=accelerator)
+    plan = SearchPlan(fuse=True)
+    with pytest.raises(InputError, match="fuse cannot be combined with a search for fronts"):
+        explore_front(problem, plan)
+    for other in ({"pad": 5.0}, {"at_most": "latency=1.1x"}):
+        with pytest.raises(InputError, match="fuse with"):
+            plan.with_options(other)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="expected the exact counting"):
+        explore_network(problem, plan.with_options({"reference": True}))
+    total = explore_network(problem, copy_with(plan, {"objective": Objective.ENERGY})).total
+    with pytest.raises(InputError, match="run together in tiles"):
+        reprice_results(total, accelerator, copy_with(accelerator, {"name": "other"}))
+
+
+def test_layers_that_cannot_be_tiled_stand_alone() -> None:
+    """What tiles cannot pass through ends a segment; nothing fails."""
+    first = conv2d("first", (1, 2, 8, 8), (4, 2, 3, 3), padding=1)
+    softmax = VectorNode(
+        name="unknown",
+        operator="Mystery",
+        sources=("first",),
+        iterations=(4 * 64,),
+        inputs=(Tensor(name="first", sizes=(1, 4, 8, 8), precision=8),),
+        outputs=(Tensor(name="unknown", sizes=(1, 4, 8, 8), precision=8),),
+    )
+    workload = Workload.of(first, softmax)
+    total = found(workload, with_buffer(4096), Objective.ENERGY, fuse=True)
+    assert total.on_chip is not None
+    assert total.on_chip.segments == ()
+    assert "No layers run together" in " ".join(kept_notes(total))
+
+
+@pytest.mark.skipif(not STRESS, reason="takes minutes")
+@pytest.mark.parametrize("size", [16, 32])
+def test_time_does_not_change_results_of_larger_images(size: int) -> None:
+    """The same machine and network give the same tiles again."""
+    results = [found(chain(4, size), with_buffer(8192), Objective.LATENCY, fuse=True) for _ in "ab"]
+    assert results[0] == results[1]
