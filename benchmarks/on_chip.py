@@ -1,9 +1,10 @@
 """Networks with all tensors in the outermost memory, and with tensors kept on chip.
 
-Run ``python -m benchmarks.on_chip [--network NETWORK] [--mapping MAPPING] [ACCELERATOR ...]``. CPU
-time of one thread, compiled; vector operators are counted in both. That no network costs more with
-``--keep-on-chip``, nor less than its bound, is asserted in the same run. Prints a row for each
-accelerator, network and objective.
+Run ``python -m benchmarks.on_chip [--fuse] [--network NETWORK] [--mapping MAPPING]
+[--objective OBJECTIVE] [ACCELERATOR ...]``. With ``--fuse``, networks with whole tensors kept on
+chip, and fused. CPU time of one thread, compiled; vector operators are counted in both. That no
+network costs more with ``--keep-on-chip``, nor less than its bound, nor more with ``--fuse``, is
+asserted in the same run. Prints a row for each accelerator, network and objective.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from time import process_time
 
 from benchmarks.exact import ROUNDING
 from nestmap.model import InfeasibleError, NetworkEvaluation, NetworkProblem, Objective
+from nestmap.model.base import copy_with
 from nestmap.pipeline.analysis.network.roofline import bytes_moved
 from nestmap.pipeline.explore.api import explore_network, read_network
 from nestmap.pipeline.explore.plan import SearchPlan
@@ -37,6 +39,8 @@ def main() -> None:
     parser.add_argument("accelerator", nargs="*", default=accelerator_names())
     parser.add_argument("--network", action="append")
     parser.add_argument("--mapping")
+    parser.add_argument("--objective", action="append", type=Objective)
+    parser.add_argument("--fuse", action="store_true")
     asked = parser.parse_args()
     columns = ("accelerator", "network", "objective", "uJ", "k cycles", "DRAM, MB", "gap", "CPU s")
     print(f"| {' | '.join(columns)} |")
@@ -44,40 +48,42 @@ def main() -> None:
     for machine in asked.accelerator:
         warm = read_network(NETWORKS[0], machine, asked.mapping)
         for objective in OBJECTIVES:
-            search(warm, objective, keep_on_chip=True)  # loads the kernels
+            search(warm, SearchPlan(objective=objective, fuse=True))  # loads the kernels
         for name in asked.network or NETWORKS:
             network = read_network(name, machine, asked.mapping)
-            for objective in OBJECTIVES:
-                print(row(network, objective), flush=True)
+            for objective in asked.objective or OBJECTIVES:
+                print(row(network, objective, fuse=asked.fuse), flush=True)
 
 
-def row(network: NetworkProblem, objective: Objective) -> str:
-    """A row of the table: outside beside on chip."""
+def row(network: NetworkProblem, objective: Objective, *, fuse: bool) -> str:
+    """A row of the table: outside beside on chip, or on chip beside fused."""
     workload = network.workload.name.removeprefix("light_")
     name = f"{network.accelerator.name} | {workload} | {objective}"
     try:
-        outside, kept = (search(network, objective, keep_on_chip=x) for x in (False, True))
+        plan = SearchPlan(objective=objective, count_vector=True)
+        whole, tiled = copy_with(plan, {"keep_on_chip": True}), copy_with(plan, {"fuse": True})
+        pair = (whole, tiled) if fuse else (plan, whole)
+        outside, kept = (search(network, x) for x in pair)
     except InfeasibleError:
         return f"| {name} | does not fit | | | | |"
     assert objective.of(kept.total) <= objective.of(outside.total) * (1 + ROUNDING), name
     bound = kept.total.bound
-    assert bound is not None, name
-    assert bound.value <= objective.of(kept.total) * (1 + ROUNDING), name
+    assert (bound is None) == fuse, name
+    assert bound is None or bound.value <= objective.of(kept.total) * (1 + ROUNDING), name
     pairs = [
         f"{outside.total.energy / 1e6:.4g} to {kept.total.energy / 1e6:.4g}",
         f"{outside.total.latency / 1e3:,.0f} to {kept.total.latency / 1e3:,.0f}",
         f"{megabytes(network, outside.total):.2f} to {megabytes(network, kept.total):.2f}",
-        f"{kept.total.gap:.2%}",
+        "" if kept.total.gap is None else f"{kept.total.gap:.2%}",
         f"{outside.seconds:.1f}, {kept.seconds:.1f}",
     ]
     return f"| {name} | {' | '.join(pairs)} |"
 
 
-def search(network: NetworkProblem, objective: Objective, *, keep_on_chip: bool) -> Found:
+def search(network: NetworkProblem, plan: SearchPlan) -> Found:
     """An exploration of a network, and how long it took."""
-    options = SearchPlan(objective=objective, keep_on_chip=keep_on_chip, count_vector=True)
     start = process_time()
-    total = explore_network(network, options).total
+    total = explore_network(network, plan).total
     return Found(total, process_time() - start)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from itertools import product
 from math import sqrt
@@ -31,6 +31,8 @@ from nestmap.search.tensor_homes import (
     MOST_OPEN,
     Costs,
     Home,
+    Homes,
+    Leap,
     OpenHomes,
     TensorGraph,
     Visit,
@@ -271,6 +273,54 @@ def test_no_placement_is_better(workload: Workload, objective: Objective) -> Non
     assert found.outside == (apart.energy, apart.latency)
     bounds = [x.root**2 if objective is Objective.EDP else x.bound for x in every]
     assert found.bound == pytest.approx(min(bounds))
+
+
+@examples
+@given(
+    layers=st.integers(2, 5),
+    objective=st.sampled_from(Objective),
+    drawn=st.dictionaries(
+        st.tuples(st.integers(0, 4), st.integers(0, 4)),
+        st.tuples(st.integers(1, 60), st.integers(1, 60)),
+    ),
+)
+def test_steps_that_run_together_are_a_way(
+    layers: int, objective: Objective, drawn: dict[tuple[int, int], tuple[int, int]]
+) -> None:
+    """The best way through the network takes single steps and leaps: as trying all of them."""
+    names = [f"n{i}" for i in range(layers)]
+    parts = [dense(name, 400, *names[max(0, i - 1) : i]) for i, name in enumerate(names)]
+    graph = TensorGraph.of(Workload.of(*parts), parts)
+    homes = OpenHomes(((None,),) * layers, SIZES, {})
+
+    def leaps(step: int, key: Homes) -> Iterator[Leap[str]]:
+        assert len(key) == min(step, 1)
+        for (start, last), (energy, latency) in drawn.items():
+            if start == step < last < layers:
+                chosen = tuple((graph.tensor_of[b], None) for b in range(start, last + 1))
+                yield Leap(last + 1, chosen, Costs(energy, latency, None, f"{start}-{last}"))
+
+    def one(layer: Layer, visit: Visit) -> Costs[str]:
+        del visit
+        return Costs(10.0 + names.index(layer.name), 20.0, None, layer.name)
+
+    def ways(step: int) -> Iterator[tuple[float, float]]:
+        """Energy and latency of all ways from a step on."""
+        if step == layers:
+            yield 0.0, 0.0
+            return
+        steps = {(step, step): (10 + step, 20)}
+        steps |= {x: y for x, y in drawn.items() if x[0] == step < x[1] < layers}
+        for (_, last), (energy, latency) in steps.items():
+            yield from ((energy + e, latency + t) for e, t in ways(last + 1))
+
+    placed = place(graph, homes, (one, lambda _node, _home: (0.0, 0.0)), objective, leaps)
+    best = min(objective.value_of(*way) for way in ways(0))
+    costs = {name: (10.0 + i, 20.0) for i, name in enumerate(names)}
+    costs |= {f"{i}-{j}": (float(e), float(t)) for (i, j), (e, t) in drawn.items()}
+    found = [costs[x] for x in placed.found]
+    energy, latency = (sum(x) for x in zip(*found, strict=True))
+    assert objective.value_of(energy, latency) == best
 
 
 def test_a_layer_without_a_bound_leaves_none() -> None:

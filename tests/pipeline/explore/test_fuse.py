@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
@@ -13,6 +14,7 @@ from nestmap.model import (
     Accelerator,
     FusedSegment,
     InputError,
+    Layer,
     NetworkEvaluation,
     NetworkProblem,
     Objective,
@@ -24,11 +26,25 @@ from nestmap.model.base import copy_with
 from nestmap.model.workload.builders import Precision, conv2d
 from nestmap.pipeline.analysis.network.roofline import bytes_moved
 from nestmap.pipeline.explore.api import explore, explore_front, explore_network
-from nestmap.pipeline.explore.plan import SearchPlan
+from nestmap.pipeline.explore.plan import SearchPlan, best_stage
 from nestmap.pipeline.explore.reprice import reprice_results
 from nestmap.pipeline.frontend.networks.image_graph import ImageGraph, Window
 from nestmap.pipeline.render.json.results import full_json
 from nestmap.pipeline.render.text.results import kept_notes
+from nestmap.pipeline.stages.mapping.fused_costs import Around, Fused, FusedCosting
+from nestmap.pipeline.stages.mapping.layers import layer_problems
+from nestmap.pipeline.stages.mapping.on_chip import AT_HOME, Variant, Variants, vector_costs
+from nestmap.search.fusion.plans import FusedSteps, fused_steps, plans_of
+from nestmap.search.tensor_homes import (
+    Costs,
+    Home,
+    Homes,
+    Leap,
+    OpenHomes,
+    TensorGraph,
+    Visit,
+    place,
+)
 from nestmap.store import Parameter, Store
 from tests.costmodel.machines import machine, memory
 from tests.sweeps import STRESS, every
@@ -122,6 +138,87 @@ def test_no_less_moves_than_enters_and_leaves(name: str, bits: int) -> None:
     moved += sum(x.words_written * 8 for x in total.vector if x.memory == "top")
     compulsory = weights + layers[0].elements("I") + layers[-1].elements(OUTPUT)
     assert moved >= compulsory
+
+
+Part = Fused | Variant
+
+
+def best_of_all_plans(workload: Workload, accelerator: Accelerator, objective: Objective) -> float:
+    """The least total where each plan of each segment is costed exactly, without estimates."""
+    plan = SearchPlan(objective=objective)
+    network = NetworkProblem(workload=workload, accelerator=accelerator)
+    problems = {x.layer.name: x for x in layer_problems(network, workload.layers)}
+    graph = TensorGraph.of(workload, workload.layers)
+    homes = OpenHomes.of(graph, problems)
+    variants = Variants(best_stage(plan), AT_HOME, objective, problems)
+    costing = FusedCosting(graph, variants, accelerator, count_vector=False)
+    is_vector = [isinstance(x.node, VectorNode) for x in graph.steps] + [False]
+    known: dict[tuple[int, int, Homes], list[Costs[Part]]] = {}
+
+    def leaps(step: int, key: Homes) -> Iterator[Leap[Part]]:
+        for last in range(step + 1, len(graph.steps)):
+            steps = fused_steps(graph, problems, step, last)
+            if isinstance(steps, str) or is_vector[step] or is_vector[last + 1]:
+                continue
+            outer = {
+                graph.tensor_of[x.step.written]
+                for n, x in enumerate(steps.segment.nodes)
+                if n not in steps.inner
+            }
+            new = sorted(outer - {*dict(key)})
+            for chosen in product(*(homes.options[t] for t in new)):
+                around = {**dict(key), **dict(zip(new, chosen, strict=True))}
+                inner = [(t, steps.homes[0]) for t in steps.tensors]
+                for costs in costed(steps, around):
+                    yield Leap(last + 1, (*zip(new, chosen, strict=True), *inner), costs)
+
+    def costed(steps: FusedSteps, around: dict[int, Home]) -> list[Costs[Part]]:
+        key = steps.segment.first, steps.segment.last, tuple(sorted(around.items()))
+        if key not in known:
+            taken = {
+                memory: sum(
+                    graph.buffers[b].bits
+                    for t, home in around.items()
+                    if home == memory
+                    for b in graph.tensors[t].buffers
+                )
+                for memory in {x for x in around.values() if x is not None}
+            }
+            plans = plans_of(steps, taken, around, homes.sizes)
+            fused = [costing.costs(x, Around(around, taken)) for x in plans]
+            some = (x for x in fused if x is not None)
+            known[key] = [Costs[Part](x.energy, x.latency, None, x) for x in some]
+        return known[key]
+
+    def alone(layer: Layer, visit: Visit) -> Costs[Part] | None:
+        best = variants.costs(layer, visit)
+        return None if best is None else Costs[Part](*best[:3], best.found)
+
+    vector = vector_costs(accelerator, counted=False)
+    placed = place(graph, homes, (alone, vector), objective, leaps)
+    parts = [costs_of(x) for x in placed.found]
+    return objective.value_of(sum(x for x, _ in parts), sum(x for _, x in parts))
+
+
+def costs_of(part: Part) -> tuple[float, float]:
+    """Energy and latency of a segment, or of a layer by itself."""
+    if isinstance(part, Fused):
+        return part.energy, part.latency
+    return float(part.best.energy[0]), float(part.best.latency2[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "bits", "objective"),
+    every(7, list(product(NETWORKS, BUFFERS, (Objective.ENERGY, Objective.LATENCY)))),
+)
+def test_estimates_lose_little(name: str, bits: int, objective: Objective) -> None:
+    """Compared with all plans of all segments, each costed exactly."""
+    workload, accelerator = NETWORKS[name](size=8), with_buffer(bits)
+    plan = SearchPlan(objective=objective, fuse=True)
+    problem = NetworkProblem(workload=workload, accelerator=accelerator)
+    tiled = explore_network(problem, plan).total
+    best = best_of_all_plans(workload, accelerator, objective)
+    assert best * (1 - 1e-9) <= objective.of(tiled) <= best * 1.03
 
 
 def test_a_layer_is_the_sum_over_its_tiles() -> None:
