@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf, sqrt
 from typing import Final, Generic, NamedTuple, TypeVar, final
@@ -81,7 +81,8 @@ class Step:
     """A node that computes: its layer, if that is mapped, and the buffers of its operands.
 
     What a vector operator writes takes the room of ``replaced`` where both have the same home.
-    ``reads_outside``: it also reads an input of the network.
+    ``reads_outside``: it also reads an input of the network. ``sources`` has the buffers that each
+    node gives from which it reads.
     """
 
     node: LayerNode | VectorNode
@@ -91,6 +92,7 @@ class Step:
     written: int
     replaced: int | None = None
     reads_outside: bool = False
+    sources: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
 
 
 @final
@@ -195,6 +197,8 @@ class _GraphMaker:
             for b in read:
                 self._buffers[b] = replace(self._buffers[b], last=len(self._steps))
             value = self._computed(node, read)
+            given = {source: self._values[source] for source in node.sources}
+            self._steps[-1] = replace(self._steps[-1], sources=given)
         self._values[node.name] = value
         if self._readers[node.name] > 1:
             self._shared.update(value)

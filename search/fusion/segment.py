@@ -100,13 +100,11 @@ def segment_of(graph: TensorGraph, first: int, last: int) -> Segment | str:
             return f"{step.node.name} is not mapped"
         if isinstance(step.node, VectorNode) and not _is_counted_by_loops(step.node):
             return f"how {step.node.name} reads its inputs is not known"
-        nest = _nest(step)
-        reads = tuple(_reads(step, nest, writers))
-        inside = {x.written for x in steps[:n]} & {*step.read}
-        known = {steps[x.writer].written for x in reads if x.writer is not None}
-        if inside - known:
+        moved = {b for name, given in step.sources.items() if name not in writers for b in given}
+        if moved & {x.written for x in steps[:n]}:
             return f"{step.node.name} reads another shape or part than is written"
-        nodes.append(SegmentNode(step, nest, reads, ()))
+        nest = _nest(step)
+        nodes.append(SegmentNode(step, nest, tuple(_reads(step, nest, writers)), ()))
     read_within = {read.writer for node in nodes for read in node.reads}
     for n, step in enumerate(steps[:-1]):
         if n not in read_within:
@@ -123,8 +121,7 @@ def segment_of(graph: TensorGraph, first: int, last: int) -> Segment | str:
 
 def _names(step: Step) -> tuple[str, ...]:
     """The names by which layers and vector operators call what a step writes."""
-    tensors = [x.name for x in step.node.outputs]
-    return tuple(tensors) if isinstance(step.node, VectorNode) else (step.node.name, *tensors)
+    return (step.node.name, *(x.name for x in step.node.outputs))
 
 
 def _is_counted_by_loops(node: VectorNode) -> bool:

@@ -40,6 +40,7 @@ from nestmap.pipeline.stages.mapping.on_chip import (
     vector_costs,
 )
 from nestmap.pipeline.stages.mapping.recall import Explore
+from nestmap.pipeline.stages.mapping.reduce import infeasible_layer
 from nestmap.search.fusion.plans import FusedSteps, Plan, fused_steps, plans_of
 from nestmap.search.tensor_homes import (
     Costs,
@@ -308,8 +309,11 @@ class FusedSumStage(Stage[FusedNetwork, NetworkEvaluation]):
         alone = tuple(x for x in network.parts if isinstance(x, EvaluationBatch))
         together = (x for x in network.parts if isinstance(x, Fused))
         fused = [layer for x in together for layer in self._layers(x, network.variants)]
-        if not alone:
-            return NetworkEvaluation(layers=tuple(fused), on_chip=network.on_chip)
+        if fused and not any(map(len, alone)):
+            failed = (infeasible_layer(x.mappings.problem.problem, x.statistics) for x in alone)
+            return NetworkEvaluation(
+                layers=tuple(fused), infeasible=tuple(failed), on_chip=network.on_chip
+            )
         whole = self.summed(alone)
         order = {name: i for i, name in enumerate(network.variants.problems)}
         layers = sorted((*whole.layers, *fused), key=lambda x: order[x.cme.layer])

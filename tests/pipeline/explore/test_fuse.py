@@ -35,6 +35,7 @@ from nestmap.pipeline.stages.mapping.fused_costs import Around, Fused, FusedCost
 from nestmap.pipeline.stages.mapping.layers import layer_problems
 from nestmap.pipeline.stages.mapping.on_chip import AT_HOME, Variant, Variants, vector_costs
 from nestmap.search.fusion.plans import FusedSteps, fused_steps, plans_of
+from nestmap.search.fusion.segment import segment_of
 from nestmap.search.tensor_homes import (
     Costs,
     Home,
@@ -311,6 +312,20 @@ def test_layers_that_cannot_be_tiled_stand_alone() -> None:
     assert total.on_chip is not None
     assert total.on_chip.segments == ()
     assert "No layers run together" in " ".join(kept_notes(total))
+
+
+def test_a_tensor_that_is_also_read_transposed_ends_a_segment() -> None:
+    """A layer that reads a result in another order needs all of it."""
+    graph = ImageGraph(Precision())
+    rows = graph.linear("rows", graph.given("tokens", (1, 16, 16)), 16)
+    graph.product("gram", rows, graph.permuted("turned", rows, 0, 2, 1))
+    workload = Workload(name="gram", nodes=graph.nodes("gram"))
+    total = found(workload, with_buffer(2048), Objective.ENERGY, fuse=True)
+    assert total.on_chip is not None
+    assert total.on_chip.segments == ()
+    tensors = TensorGraph.of(workload, workload.layers)
+    reason = segment_of(tensors, 0, 1)
+    assert reason == "gram reads another shape or part than is written"
 
 
 @pytest.mark.skipif(not STRESS, reason="takes minutes")
