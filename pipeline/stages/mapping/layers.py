@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError
 from nestmap.costmodel.vector_unit import evaluate_vector
 from nestmap.model import (
     Accelerator,
-    CostModelEvaluation,
+    Counting,
     Frozen,
     InputError,
     Layer,
@@ -30,7 +30,7 @@ from nestmap.model import (
     without_unused_levels,
 )
 from nestmap.model.base import copy_with
-from nestmap.model.dims import ArrayDimension, Dimension
+from nestmap.model.dims import OUTPUT, ArrayDimension, Dimension, LayerOperand
 from nestmap.model.errors import nearest, suggestion, warn_of_input
 from nestmap.model.mapping.constraints import DEFAULT_TARGET
 from nestmap.model.mapping.problem import ProblemContent
@@ -435,33 +435,48 @@ def vector_memory(accelerator: Accelerator, home: str | None) -> MemoryLevel | N
     return next(level for level in accelerator.memories if level.name == home)
 
 
-def _evaluated(found: NetworkEvaluation | NetworkFront) -> tuple[CostModelEvaluation, ...]:
-    """An evaluation of each layer; those on a front have the same memories."""
-    if isinstance(found, NetworkEvaluation):
-        return tuple(result.cme for result in found.layers)
-    return tuple(front.cmes[0] for front in found.layers)
-
-
 def _vector_homes(
-    network: NetworkProblem, cmes: Iterable[CostModelEvaluation]
+    network: NetworkProblem, found: NetworkEvaluation | NetworkFront
 ) -> Iterator[tuple[VectorNode, MemoryLevel]]:
     """The vector operators whose tensors all stay in one memory on chip, and that memory."""
     accelerator = network.accelerator
-    tops = {
+    is_chosen = found.on_chip is not None and accelerator.counting is not Counting.REFERENCE
+    tops = {} if is_chosen else _tops(accelerator, found)
+    if not is_chosen and not tops:
+        return
+    graph = TensorGraph.of(network.workload, mapped_layers(network))
+    homes = _chosen_homes(graph, accelerator, found) if is_chosen else graph.homes_in(tops)
+    for i, step in enumerate(graph.steps):
+        home = vector_memory(accelerator, graph.vector_home(i, homes))
+        if isinstance(step.node, VectorNode) and home is not None:
+            yield step.node, home
+
+
+def _chosen_homes(
+    graph: TensorGraph, accelerator: Accelerator, found: NetworkEvaluation | NetworkFront
+) -> dict[int, str]:
+    """The homes on chip that a search has chosen for tensors."""
+    chosen = {x.node: x.memory for x in found.on_chip.tensors} if found.on_chip else {}
+    homes = {t: chosen[graph.buffers[x.buffers[0]].writer] for t, x in enumerate(graph.tensors)}
+    outermost = accelerator.levels_of(OUTPUT)[-1].name
+    return {t: home for t, home in homes.items() if home != outermost}
+
+
+def _tops(
+    accelerator: Accelerator, found: NetworkEvaluation | NetworkFront
+) -> dict[tuple[str, LayerOperand], str]:
+    """The memories on chip in which operands of layers end; those on a front have the same."""
+    if isinstance(found, NetworkEvaluation):
+        cmes = tuple(result.cme for result in found.layers)
+    else:
+        cmes = tuple(front.cmes[0] for front in found.layers)
+    return {
         (cme.layer, link.operand): memory
         for cme in cmes
         for link in cme.links
         for memory in [x.memory for x in cme.levels if x.operand == link.operand][-1:]
         if memory != accelerator.levels_of(link.memory_operand)[-1].name
     }
-    if not tops:
-        return
-    graph = TensorGraph.of(network.workload, mapped_layers(network))
-    homes = graph.homes_in(tops)
-    for i, step in enumerate(graph.steps):
-        home = vector_memory(accelerator, graph.vector_home(i, homes))
-        if isinstance(step.node, VectorNode) and home is not None:
-            yield step.node, home
 
 
 Total = TypeVar("Total", NetworkEvaluation, NetworkFront)
@@ -488,7 +503,7 @@ class VectorStage(Stage[NetworkProblem, Total], Generic[Total]):
         found = self.inner(network)
         moved = {
             node.name: evaluate_vector(node, accelerator, home)
-            for node, home in _vector_homes(network, _evaluated(found))
+            for node, home in _vector_homes(network, found)
         }
         segments = (found.on_chip and found.on_chip.segments) or ()
         tiled = {entry.node: entry for segment in segments for entry in segment.vector}

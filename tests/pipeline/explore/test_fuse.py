@@ -26,8 +26,10 @@ from nestmap.model.base import copy_with
 from nestmap.model.workload.builders import Precision, conv2d
 from nestmap.pipeline.analysis.network.roofline import bytes_moved
 from nestmap.pipeline.explore.api import explore, explore_front, explore_network
+from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan, best_stage
 from nestmap.pipeline.explore.reprice import reprice_results
+from nestmap.pipeline.frontend.bundled import accelerator_names
 from nestmap.pipeline.frontend.networks.image_graph import ImageGraph, Window
 from nestmap.pipeline.render.json.results import full_json
 from nestmap.pipeline.render.text.results import kept_notes
@@ -114,6 +116,18 @@ def test_tiles_are_never_worse(name: str, bits: int, objective: Objective) -> No
     whole = found(workload, accelerator, objective, fuse=False)
     tiled = found(workload, accelerator, objective, fuse=True)
     assert objective.of(tiled) <= objective.of(whole) * (1 + 1e-9)
+
+
+MACHINES = accelerator_names() if STRESS else ("ascend_like", "eyeriss_like")
+
+
+@pytest.mark.parametrize("accelerator", MACHINES)
+def test_whole_networks_are_never_worse(accelerator: str) -> None:
+    """Vector operators beside segments count at the homes that were chosen for their tensors."""
+    kept = SearchOptions(objective="energy", count_vector=True, keep_on_chip=True)
+    fused = SearchOptions(objective="energy", count_vector=True, fuse=True)
+    whole, tiled = (explore("light:squeezenet", accelerator, **x) for x in (kept, fused))
+    assert tiled.energy <= whole.energy * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -245,9 +259,9 @@ def test_a_layer_is_the_sum_over_its_tiles() -> None:
 
 def test_text_json_and_store_have_the_segments(tmp_path: Path) -> None:
     """Each says which nodes run together, and where what is between them stays."""
-    options = {"objective": "energy", "fuse": True, "count_vector": True}
+    options = SearchOptions(objective="energy", fuse=True, count_vector=True)
     store = tmp_path / "store.duckdb"
-    result = explore(chain(), with_buffer(4096), "free", store=store, **options)  # type: ignore[arg-type]
+    result = explore(chain(), with_buffer(4096), "free", store=store, **options)
     (first, *_) = segments = segments_of(result.total)
     notes = [x for x in kept_notes(result.total) if x.startswith("Together run")]
     assert len(notes) == len(segments)
@@ -265,7 +279,7 @@ def test_text_json_and_store_have_the_segments(tmp_path: Path) -> None:
         read = opened.best(result.run)
     assert read.energy == pytest.approx(result.energy)
     assert read.on_chip == result.total.on_chip
-    again = explore(chain(), with_buffer(4096), "free", store=store, **options)  # type: ignore[arg-type]
+    again = explore(chain(), with_buffer(4096), "free", store=store, **options)
     assert again.total.energy == result.total.energy
     assert segments_of(again.total) == segments
 
@@ -286,9 +300,9 @@ def test_what_does_not_go_together_is_said() -> None:
     plan = SearchPlan(fuse=True)
     with pytest.raises(InputError, match="fuse cannot be combined with a search for fronts"):
         explore_front(problem, plan)
-    for other in ({"pad": 5.0}, {"at_most": "latency=1.1x"}):
+    for other in (SearchOptions(pad=5.0), SearchOptions(at_most="latency=1.1x")):
         with pytest.raises(InputError, match="fuse with"):
-            plan.with_options(other)  # type: ignore[arg-type]
+            plan.with_options(other)
     with pytest.raises(InputError, match="expected the exact counting"):
         explore_network(problem, plan.with_options({"reference": True}))
     total = explore_network(problem, copy_with(plan, {"objective": Objective.ENERGY})).total
