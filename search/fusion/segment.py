@@ -180,7 +180,7 @@ def _why_whole(node: SegmentNode, axis: int) -> str | None:
     for read in node.reads:
         at = [i for i, x in enumerate(read.use.axes) if dimension in x.dimensions]
         if read.writer is not None and at != [axis]:
-            return f"{node.nest.name} reads all of axis {axis} of {node.reads[0].use.operand}"
+            return f"{node.nest.name} reads all of axis {axis} of {read.use.operand}"
         if len(at) > 1:
             return f"{node.nest.name} reads several axes of {read.use.operand} along axis {axis}"
     return None
@@ -216,8 +216,7 @@ class AxisTiles:
 
     ``first`` and ``end`` (nodes x tiles) bound what is computed, nothing where they are equal.
     ``reads`` has the inputs that the axis indexes; others are read as a whole. ``needed`` is the
-    range that all readers of a node's output need together, and ``inputs`` the same of each input
-    from outside.
+    range that all readers of a node's output need together.
     """
 
     segment: Segment

@@ -344,7 +344,7 @@ def test_a_tensor_that_is_also_read_transposed_ends_a_segment() -> None:
 
 @pytest.mark.skipif(not STRESS, reason="takes minutes")
 @pytest.mark.parametrize("size", [16, 32])
-def test_time_does_not_change_results_of_larger_images(size: int) -> None:
+def test_larger_images_have_the_same_tiles_again(size: int) -> None:
     """The same machine and network give the same tiles again."""
     results = [found(chain(4, size), with_buffer(8192), Objective.LATENCY, fuse=True) for _ in "ab"]
     assert results[0] == results[1]
