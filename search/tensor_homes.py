@@ -460,7 +460,7 @@ class Placement(Generic[Found]):
     ``outside``: energy and latency with all tensors in the outermost memory, ``None`` where a
     mapping fixes others. ``bound`` is one of the total, whatever the homes: a product of two sums
     is at least the square of the sum of the roots of the products (Cauchy and Schwarz). ``None``:
-    some layer has none.
+    some layer has none, or steps may run together.
     """
 
     homes: tuple[Home, ...]
@@ -559,8 +559,10 @@ def place(
     paths = _shortest(graph, homes.options, costs.of, objective, leaps)
     steps = list(min(paths, key=lambda path: _rank(path, objective)).steps())
     chosen = dict(pair for path in steps for pair in path.chosen)
-    bounds = _shortest(graph, homes.options, costs.bound, Objective.ENERGY, None)
-    least = min(path.energy for path in bounds)
+    least = -inf
+    if leaps is None:
+        bounds = _shortest(graph, homes.options, costs.bound, Objective.ENERGY, None)
+        least = min(path.energy for path in bounds)
     return Placement(
         tuple(chosen.get(t) for t in range(len(graph.tensors))),
         tuple(path.found for path in steps if path.found is not None),
