@@ -15,6 +15,7 @@ from nestmap.model import (
     EvaluationBatch,
     KeptTensor,
     Layer,
+    LayerConstraints,
     MappingProblem,
     NetworkEvaluation,
     NetworkFront,
@@ -148,8 +149,8 @@ class Variant(NamedTuple):
     best: EvaluationBatch
 
 
-Asked = dict[tuple[Layer, Visit], Costs[Variant] | None]
-"""What each layer costs on each visit."""
+Asked = dict[tuple[Layer, LayerConstraints, Visit], Costs[Variant] | None]
+"""What each layer costs under constraints on each visit."""
 
 
 @final
@@ -177,7 +178,7 @@ class Variants:
 
     def costs_of(self, problem: MappingProblem, visit: Visit) -> Costs[Variant] | None:
         """The same for other constraints, or a part of a layer."""
-        key = problem.layer, visit
+        key = problem.layer, problem.constraints, visit
         if key not in self.asked:
             self.asked[key] = self._found(problem, visit)
         return self.asked[key]

@@ -15,10 +15,13 @@ from nestmap.model import (
     FusedSegment,
     InputError,
     Layer,
+    Loop,
     NetworkEvaluation,
     NetworkProblem,
     Objective,
+    SpatialMapping,
     Tensor,
+    Unrolling,
     VectorNode,
     Workload,
 )
@@ -234,6 +237,26 @@ def test_estimates_lose_little(name: str, bits: int, objective: Objective) -> No
     tiled = explore_network(problem, plan).total
     best = best_of_all_plans(workload, accelerator, objective)
     assert best * (1 - 1e-9) <= objective.of(tiled) <= best * 1.03
+
+
+def test_a_layer_under_a_fixed_spatial_mapping_is_another_question() -> None:
+    """A tile that is the whole layer must not answer for the layer under all spatial mappings."""
+    workload, accelerator = chain(), with_buffer(16384)
+    network = NetworkProblem(workload=workload, accelerator=accelerator)
+    problems = {x.layer.name: x for x in layer_problems(network, workload.layers)}
+    variants = Variants(
+        best_stage(SearchPlan(objective=Objective.LATENCY)), AT_HOME, Objective.LATENCY, problems
+    )
+    problem = problems["conv1"]
+    outside = Visit(tuple((x.name, None) for x in problem.layer.operands), ())
+    three = Unrolling(array_dimension="D1", loops=(Loop(dimension="FX", size=3),))
+    mapping = SpatialMapping(unrollings=(three,))  # of four units
+    constraints = copy_with(problem.constraints, {"spatial_mapping": mapping})
+    fixed = variants.costs_of(copy_with(problem, {"constraints": constraints}), outside)
+    free = variants.costs(problem.layer, outside)
+    assert fixed is not None
+    assert free is not None
+    assert free.latency < fixed.latency
 
 
 def test_a_layer_is_the_sum_over_its_tiles() -> None:
