@@ -43,7 +43,8 @@ def count_accesses(problem: FlatProblem, work: Work) -> None:
                     # from left to right: the order decides how 6.999... is truncated
                     words = whole * (narrow / wide) * times * units
                     words += fresh * (narrow / wide) * slides * units
-                work.accesses[t] = np.trunc(words * share)
+                is_exact = problem.counts_exactly == 1
+                work.accesses[t] = np.ceil(words * share) if is_exact else np.trunc(words * share)
 
 
 @kernel

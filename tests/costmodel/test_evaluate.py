@@ -78,7 +78,7 @@ def test_inputs_that_stay_are_loaded_once() -> None:
         (3, 3, 8 * 3),  # or three of 3
         (16, 64, 2),  # a quarter of a full word each
         (3, 12, 6),  # three quarters of one
-        (16, 48, 2),  # a third each: 8/3, cut to whole words at the end
+        (16, 48, 3),  # a third each: 8/3, filled up to whole words at the end
     ],
 )
 def test_words_are_filled_up_to_the_minimal_width(narrow: int, wide: int, reads: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil
 
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
@@ -205,7 +206,7 @@ def test_words_and_busy_cycles_are_those_of_an_execution(case: Case) -> None:
         for move in needed_movements(operand, is_top=is_top):
             words = execute(case.spatial, case.temporal, level.operand, level.level, move)
             port = memory.instance.ports[memory.port_index(operand, move) or 0]
-            accesses = words.narrow * port.width_min // port.width_max
+            accesses = ceil(words.narrow * port.width_min / port.width_max)
             assert level.costs.accesses_of(move) == accesses, (level.operand, level.level, move)
             executed[memory.name, port.name] += words.busy
     assert busy == executed

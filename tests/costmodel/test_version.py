@@ -32,6 +32,7 @@ DIGESTS: Final = {
     3: "c949e1e1b65dd8d3",
     4: "d9b0a9df9bae33ec",
     5: "2c08de758dd44581",
+    6: "f692eb05ebc9e089",
 }
 """What the cost model of each version says of the sample."""
 
@@ -50,6 +51,7 @@ def uneven_problems() -> Iterator[SpatialProblem]:
     """Words of a third of a port in three units; several factors that divide no loop."""
     local = widened(memory("local"), 24)
     yield mapped(matmul(k=3, c=7), machine(local, sides={"D1": 3}), {"D1": "K 3"})
+    yield mapped(matmul(k=4, c=5), machine(widened(memory("local"), 24)))
     layer = layer_from_equation(
         "O[b][k][m]+=W[k]*I[b][k][m]", {"B": 3, "K": 9, "M": 5}, name="uneven"
     )
