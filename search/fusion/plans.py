@@ -306,7 +306,7 @@ def plans_of(
         from_far = tuple(x for x in steps.staged[home] if _is_far(x, outside))
         for staged in dict.fromkeys(((), from_far)):
             for grid in steps.grids.largest(partial(_has_room, steps, staged, left[home])):
-                if _has_room(steps, staged, left[home], grid) and _is_covered(steps, grid):
+                if _has_room(steps, staged, left[home], grid) and is_covered(steps, grid):
                     yield Plan(steps, grid, home, residence, staged)
 
 
@@ -314,10 +314,11 @@ def _has_room(steps: FusedSteps, staged: tuple[Staged, ...], left: Bits, grid: G
     return max(steps.room(grid, staged)) <= left
 
 
-def _is_covered(steps: FusedSteps, grid: Grid) -> bool:
-    """Whether tiles compute all of the tensors that steps outside read."""
-    outer = [n for n in range(len(steps.segment.nodes)) if n not in steps.inner]
-    return all(axis.covers(n) for n in outer for axis in grid.axes)
+def is_covered(steps: FusedSteps, grid: Grid) -> bool:
+    """Whether tiles compute all of the tensors that steps outside read, and some of each other."""
+    nodes = range(len(steps.segment.nodes))
+    is_whole = all(axis.covers(n) for n in nodes if n not in steps.inner for axis in grid.axes)
+    return is_whole and all(grid.computed(n) > 0 for n in nodes)
 
 
 def _is_far(staged: Staged, outside: Mapping[int, Home]) -> bool:
