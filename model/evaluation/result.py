@@ -284,12 +284,13 @@ class NetworkEvaluation(Frozen, frozen=True):
         Bounds of energy and latency add up. Of the energy-delay product the squares of sums do: by
         the inequality of Cauchy and Schwarz, the product of two sums is at least the square of the
         sum of the roots of the products. Under a limit, it is that of all layers together; where
-        tensors may stay on chip, that of all homes. It is not known where layers may be fused.
+        tensors may stay on chip, that of all homes; where layers may run together, that of all
+        segments and tiles.
         """
         if self.limited is not None:
             return self.limited.bound
         if self.on_chip is not None and self.on_chip.segments is not None:
-            return None
+            return self.on_chip.bound
         bounds = [result.bound for result in self.layers if result.bound is not None]
         objectives = {bound.objective for bound in bounds}
         if len(bounds) < len(self.layers) or len(objectives) != 1:

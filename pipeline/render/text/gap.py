@@ -43,6 +43,8 @@ def gap_note(evaluation: NetworkEvaluation) -> str:
     """How many layers are optimal, and the largest gaps; empty if no bound is known."""
     if evaluation.limited is not None:
         return _limit_sentence(evaluation, evaluation.limited)
+    if evaluation.on_chip is not None and evaluation.on_chip.segments is not None:
+        return _tiles_sentence(evaluation)
     gaps = [result.gap for result in evaluation.layers]
     known = [gap for gap in gaps if gap is not None]
     if not known:
@@ -63,6 +65,18 @@ def gap_note(evaluation: NetworkEvaluation) -> str:
             said.append(f"{limit} left {count(number)} spatial mapping{'s' * (number > 1)}")
     more = f" {_MORE_WORK}" if unproven > cut else ""
     return f"Lower bounds: {', '.join(said)}.{more}"
+
+
+def _tiles_sentence(evaluation: NetworkEvaluation) -> str:
+    """How far the result may be off, of all ways to run layers together."""
+    bound, gap = evaluation.bound, evaluation.gap
+    if bound is None or gap is None:
+        return (
+            "No bound is known of all segments and tiles: there is one where a mapping file fixes "
+            "what is unrolled."
+        )
+    said = f"No schedule of any segments, tiles and homes {_costs_less(bound)}"
+    return f"{said}: the optimum is at most {gap_text(gap)} lower."
 
 
 def _limit_sentence(evaluation: NetworkEvaluation, limited: LimitedCost) -> str:

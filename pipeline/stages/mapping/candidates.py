@@ -216,17 +216,21 @@ class AllSpatialMappingsStage(Frozen, Stage[MappingProblem, RankedCandidates], f
     starts: PositiveCount = STARTS
 
     def __call__(self, problem: MappingProblem, /) -> RankedCandidates:
-        every = self._every(problem)
+        every = every_spatial_mapping(problem, mixed=self.mixed)
         if problem.constraints.temporal_ordering or problem.constraints.outer_ordering:
             spatial = (every.spatial(row) for row in range(len(every)))
             return _ranked_problems(list(OrderedCandidatesStage()(spatial)), self.objective)
         return _ranked_rows(every, self.objective, self.starts)
 
-    def _every(self, problem: MappingProblem) -> SpatialCandidates:
-        every, suggested = all_spatial_mappings(problem, self.mixed), suggested_problem(problem)
-        if suggested is None:
-            return every
-        return every.union(all_spatial_mappings(suggested, self.mixed))
+
+def every_spatial_mapping(problem: MappingProblem, *, mixed: bool = True) -> SpatialCandidates:
+    """Every spatial mapping of a layer that can be generated, and those of the bundled mapping.
+
+    Raises:
+        InputError: where the user's mapping does not fit the array.
+    """
+    every, suggested = all_spatial_mappings(problem, mixed), suggested_problem(problem)
+    return every if suggested is None else every.union(all_spatial_mappings(suggested, mixed))
 
 
 def _ranked_rows(

@@ -21,6 +21,7 @@ from nestmap.model import (
     NetworkEvaluation,
     NetworkProblem,
     Objective,
+    ObjectiveBound,
     OnChip,
     SearchStatistics,
     TileAxis,
@@ -29,6 +30,7 @@ from nestmap.model import (
 from nestmap.model.base import copy_with
 from nestmap.model.units import Bits
 from nestmap.pipeline.stage_graph import Stage
+from nestmap.pipeline.stages.mapping.fused_bound import NetworkBound, needed_shares
 from nestmap.pipeline.stages.mapping.fused_costs import Around, Fused, FusedCosting
 from nestmap.pipeline.stages.mapping.layers import check_layers, layer_problems, mapped_layers
 from nestmap.pipeline.stages.mapping.on_chip import (
@@ -232,24 +234,34 @@ class FuseStage(Stage[NetworkProblem, FusedNetwork]):
         homes = OpenHomes.of(graph, problems)
         variants = Variants(self.explored, AT_HOME, self.objective, problems)
         costing = FusedCosting(graph, variants, network.accelerator, self.count_vector)
-        placed = self._placed(graph, homes, costing)
+        ways = _Ways(graph, homes, costing, self.objective)
+        placed = self._placed(ways)
         parts = tuple(_part(x, variants) for x in placed.found)
         on_chip = OnChip(
             tensors=tuple(kept_tensors(graph, problems, placed.homes, homes)),
             outside=outside_costs(placed.outside),
             segments=tuple(_segment(x) for x in parts if isinstance(x, Fused)),
+            bound=self._bound(ways, placed),
         )
         return FusedNetwork(parts, on_chip, variants)
 
-    def _placed(
-        self, graph: TensorGraph, homes: OpenHomes, costing: FusedCosting
-    ) -> Placement[Found]:
+    def _bound(self, ways: _Ways, placed: Placement[Found]) -> ObjectiveBound | None:
+        """The bound of all fused schedules, if it is known."""
+        graph, problems = ways.graph, ways.costing.variants.problems
+        alone = (x for x in placed.found if isinstance(x, Variant))
+        left = {x.problem.layer.name for x in alone if not len(x.best)}
+        segments = (x for x in ways.steps.values() if isinstance(x, FusedSteps))
+        needed = needed_shares(graph, segments)
+        bound = NetworkBound(graph, problems, ways.costing.accelerator, needed)
+        return bound.of(self.objective, problems.keys() - left, vector=self.count_vector)
+
+    def _placed(self, ways: _Ways) -> Placement[Found]:
         """The best way through the network of which all costs are known.
 
         Estimates choose the segments that are costed: those on the best way, until there is none
         left on it.
         """
-        ways = _Ways(graph, homes, costing, self.objective)
+        costing = ways.costing
         vector = vector_costs(costing.accelerator, counted=self.count_vector)
 
         def layers(layer: Layer, visit: Visit) -> Costs[Found] | None:
@@ -259,7 +271,7 @@ class FuseStage(Stage[NetworkProblem, FusedNetwork]):
             return Costs[Found](known.energy, known.latency, known.bound, known.found)
 
         while True:
-            placed = place(graph, homes, (layers, vector), self.objective, ways)
+            placed = place(ways.graph, ways.homes, (layers, vector), self.objective, ways)
             left = [x for x in placed.found if isinstance(x, _Candidate) and not x.is_costed]
             if not left:
                 return placed

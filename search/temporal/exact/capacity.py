@@ -42,11 +42,17 @@ class Capacity(NamedTuple):
 @kernel
 def capacity_of(problem: FlatProblem, work: Work, lattice: Lattice) -> Capacity:
     """The tables of a problem; the work arrays are scratch."""
-    points, operands = len(lattice.depth), problem.operands
-    bits = np.zeros((problem.memories, operands, 2, points))
+    points = len(lattice.depth)
+    bits = np.zeros((problem.memories, problem.operands, 2, points))
     finished = np.zeros(points, np.bool_)
     _fill(problem, work, lattice, bits, finished)
-    slot = np.zeros((operands, most_levels(problem) + 1), np.int64)
+    return capacity_with(problem, bits, finished)
+
+
+@kernel
+def capacity_with(problem: FlatProblem, bits: Floats, finished: Flags) -> Capacity:
+    """The tables of cuts that take so many bits [m, i, 2, p]."""
+    slot = np.zeros((problem.operands, most_levels(problem) + 1), np.int64)
     tight = np.full(problem.memories, LOOSE, np.int64)
     reserved = np.zeros(problem.memories)
     count = 0

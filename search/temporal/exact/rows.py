@@ -123,7 +123,7 @@ def least_energies(
             continue
         resources = energy_resource(problem, work, lattice)
         space = space_with(problem, work, lattice, resources, rule_of(problem, steps, goal))
-        least[i], labels_of_row = _least_energy(problem, space, below, labels)
+        least[i], labels_of_row = least_of_paths(problem, space, below, labels)
         made += labels_of_row
         if least[i] > -np.inf:
             below = min(below, least[i] * (1 + ROUNDING))
@@ -146,10 +146,10 @@ def put_row(
 
 
 @kernel
-def _least_energy(
+def least_of_paths(
     problem: FlatProblem, space: Space, below: float, labels: int
 ) -> tuple[float, int]:
-    """The least energy below a limit, else infinity, and how many labels were made.
+    """The least energy of a path below a limit, else infinity, and how many labels were made.
 
     The energy is -infinity if there are too many.
     """

@@ -1,0 +1,190 @@
+"""Lower bounds of a network in every fused schedule: all segments, tile sizes, homes, orders."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from math import prod
+from typing import Final, final
+
+from nestmap.costmodel.area_leakage import leakage_of
+from nestmap.costmodel.vector_unit import evaluate_vector
+from nestmap.model import (
+    OUTPUT,
+    Accelerator,
+    Layer,
+    LayerNode,
+    MappingProblem,
+    Objective,
+    ObjectiveBound,
+    VectorNode,
+)
+from nestmap.model.base import copy_with
+from nestmap.model.dims import LayerOperand
+from nestmap.model.units import CyclesShare, PicoJoules
+from nestmap.pipeline.stages.mapping.candidates import every_spatial_mapping
+from nestmap.pipeline.stages.mapping.layers import vector_memory
+from nestmap.search.fusion.bounds import TiledLayer
+from nestmap.search.fusion.plans import FusedSteps
+from nestmap.search.fusion.segment import axis_tiles
+from nestmap.search.multicore.split.node_nests import layer_nest
+from nestmap.search.temporal.exact.space import reuses_windows
+from nestmap.search.tensor_homes import TensorGraph, serving_levels, tensor_bits
+
+Needed = dict[int, float]
+"""The least share of its output that each step computes."""
+
+Bounds = tuple[PicoJoules, CyclesShare]
+"""Lower bounds of energy and latency."""
+
+
+def needed_shares(graph: TensorGraph, segments: Iterable[FusedSteps]) -> Needed:
+    """The least share of its output that each step computes in any segment.
+
+    Tiles of one element that retain compute nothing that no later step reads.
+    """
+    found: Needed = dict.fromkeys(range(len(graph.steps)), 1.0)
+    for steps in segments:
+        segment = steps.segment
+        tiles = [axis_tiles(segment, a, 1, retain=True) for a in range(len(segment.axes))]
+        for n, node in enumerate(segment.nodes):
+            sizes = (node.nest.output.axes[axis].size for axis in segment.axes)
+            share = prod(x.computed[n] / size for x, size in zip(tiles, sizes, strict=True))
+            step = segment.first + n
+            found[step] = min(found[step], float(share))
+    return found
+
+
+MOST_SPATIAL: Final = 16
+"""Spatial mappings of a layer of which all are bounded."""
+
+
+def _is_bounded(problem: MappingProblem) -> bool:
+    """Whether a layer has few spatial mappings, and what tiles load is what they hold."""
+    if problem.constraints.spatial_mapping is None or reuses_windows(problem):
+        return False
+    return len(every_spatial_mapping(problem)) <= MOST_SPATIAL
+
+
+@final
+@dataclass(frozen=True)
+class NetworkBound:
+    """Bounds what a network costs, whichever steps run together and in whatever tiles.
+
+    Each layer takes at least what it does with all tensors between layers, and its constants, in
+    the innermost memories that may be their homes; what comes from outside is fetched once.
+    """
+
+    graph: TensorGraph
+    problems: Mapping[str, MappingProblem]
+    accelerator: Accelerator
+    needed: Needed
+
+    def of(
+        self, objective: Objective, mapped: Collection[str], *, vector: bool
+    ) -> ObjectiveBound | None:
+        """The bound of an objective, of the layers that have a mapping, and vector operators.
+
+        ``None``: some layer may have more than :data:`MOST_SPATIAL` spatial mappings, or windows
+        that slide in a memory.
+        """
+        if not all(_is_bounded(self.problems[name]) for name in mapped):
+            return None
+        energy, latency = 0.0, 0.0
+        for n, step in enumerate(self.graph.steps):
+            more = 0.0, 0.0
+            if step.layer is not None and step.layer.name in mapped:
+                more = self.layer(n, step.layer)
+            elif vector and isinstance(step.node, VectorNode):
+                more = self._vector(n, step.node)
+            energy, latency = energy + more[0], latency + more[1]
+        energy += leakage_of(self.accelerator) * latency
+        return ObjectiveBound(objective=objective, value=objective.value_of(energy, latency))
+
+    def layer(self, n: int, layer: Layer) -> Bounds:
+        """What a layer takes in all tiles of any fused schedule, copies included."""
+        problem, node = self.problems[layer.name], self.graph.steps[n].node
+        assert isinstance(node, LayerNode)
+        ends = dict(self._ends(n, problem))
+        moved = frozenset(x for x in self._moved(n, layer) if x in ends)
+        tiled = TiledLayer(
+            every_spatial_mapping(problem), layer_nest(node, 0), ends, moved, self.needed[n]
+        )
+        return tiled.least_energy(), tiled.least_cycles()
+
+    def _ends(self, n: int, problem: MappingProblem) -> Iterator[tuple[LayerOperand, str]]:
+        """The innermost memory in which an operand may end, if any on chip."""
+        step, layer = self.graph.steps[n], problem.layer
+        buffers = dict(step.operands)
+        if not self._is_final(n):
+            buffers[layer.output.name] = (step.written,)
+        for operand in layer.inputs:
+            own = [x.name for x in problem.levels(operand.name)[:-1] if x.name in self._single]
+            if not operand.constant:  # copies of inputs stay beside tensors between layers
+                own = [x for x in own if x in self._single_of_outputs]
+            if operand.name not in buffers and own:
+                yield operand.name, own[0]
+        for name, (buffer, *_) in buffers.items():
+            serving = serving_levels(self.graph, self.graph.tensor_of[buffer], self.problems)
+            if serving:
+                yield name, serving[0].name
+
+    @cached_property
+    def _single(self) -> frozenset[str]:
+        """The memories of one instance."""
+        memories = self.accelerator.memories
+        return frozenset(x.name for x in memories if self.accelerator.instances_of(x) == 1)
+
+    @cached_property
+    def _single_of_outputs(self) -> frozenset[str]:
+        levels = self.accelerator.levels_of(OUTPUT)[:-1]
+        return self._single & {level.name for level in levels}
+
+    def _is_final(self, n: int) -> bool:
+        """Whether no later step reads what a step writes."""
+        return self.graph.buffers[self.graph.steps[n].written].last <= n
+
+    def _moved(self, n: int, layer: Layer) -> Iterator[LayerOperand]:
+        """The operands that come from the outermost memory in any case.
+
+        Of the inputs of the network only the largest: others may be the same tensor.
+        """
+        for operand in layer.inputs:
+            if operand.constant or (n, operand.name) == self._largest_input:
+                yield operand.name
+
+    @cached_property
+    def _largest_input(self) -> tuple[int, LayerOperand] | None:
+        """The step and the operand that read most from outside the network."""
+        found = [
+            (tensor_bits(step.layer, x.name), -n, x.name)
+            for n, step in enumerate(self.graph.steps)
+            if step.layer is not None
+            for x in step.layer.inputs
+            if not x.constant and x.name not in step.operands
+        ]
+        if not found:
+            return None
+        _, n, name = max(found)
+        return -n, name
+
+    def _vector(self, n: int, node: VectorNode) -> Bounds:
+        """What a vector operator takes in the memory where that is least.
+
+        Windows may leave out elements of what they read, so that only inputs as large as the output
+        count.
+        """
+        sizes = {x.sizes for x in node.outputs}
+        if self.needed[n] < 1.0 or None in sizes:
+            return 0.0, 0.0
+        least = copy_with(node, {"inputs": tuple(x for x in node.inputs if x.sizes in sizes)})
+        homes = sorted(self._single_of_outputs)
+        memories = [vector_memory(self.accelerator, home) for home in (None, *homes)]
+        found = [
+            evaluate_vector(least, self.accelerator, home, (source,) * len(least.inputs))
+            for home, source in product(memories[:1] if self._is_final(n) else memories, memories)
+        ]
+        energy = min(x.energy - x.static_energy for x in found)
+        return energy, min(float(x.latency) for x in found)
