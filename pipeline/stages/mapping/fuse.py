@@ -163,11 +163,9 @@ class _Ways:
     def _candidates(self, steps: FusedSteps, homes: dict[int, Home]) -> list[_Candidate]:
         """The plans with the lowest estimates."""
         around = Around(homes, self._taken(steps, homes))
-        found: list[_Candidate] = []
-        for plan in plans_of(steps, around.taken, homes, self.homes.sizes):
-            costs = self.costing.estimate(plan, around)
-            if costs is not None:
-                found.append(_Candidate(plan, around, *costs))
+        plans = plans_of(steps, around.taken, homes, self.homes.sizes)
+        estimates = self.costing.estimates(plans, around)
+        found = [_Candidate(x.plan, around, x.energy, x.latency) for x in estimates]
         found.sort(key=self._rank)
         return found[:MOST_PLANS]
 

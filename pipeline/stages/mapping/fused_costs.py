@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, final
 
@@ -26,8 +26,8 @@ from nestmap.model.dims import LayerOperand
 from nestmap.model.units import Bits, Count
 from nestmap.pipeline.stages.mapping.layers import vector_memory
 from nestmap.pipeline.stages.mapping.on_chip import Variants
-from nestmap.search.fusion.plans import Plan
-from nestmap.search.fusion.segment import tile_layer, tile_vector
+from nestmap.search.fusion.plans import Plan, Staged
+from nestmap.search.fusion.segment import Grid, tile_layer, tile_vector
 from nestmap.search.tensor_homes import Home, TensorGraph, Visit, tensor_bits
 
 Ends = tuple[tuple[LayerOperand, Home], ...]
@@ -84,6 +84,28 @@ class Fused:
     latency: float
 
 
+class Rate(NamedTuple):
+    """What an operation of a layer costs, and which of its inputs come from outside."""
+
+    node: int
+    per_mac: PerMac
+    far: tuple[int, ...]
+
+
+class Estimate(NamedTuple):
+    """What a plan may cost: pJ and cycles."""
+
+    plan: Plan
+    energy: float
+    latency: float
+
+
+Copied = dict[tuple[Grid, str, str | None, tuple[Staged, ...]], tuple[float, float]]
+"""Energy and cycles of all copies, by tiles, home, residence and inputs that are copied."""
+
+Inward = dict[tuple[str, LayerOperand, Bits], float]
+"""The energy to bring so many bits of an operand of a layer one level inward."""
+
 SpatialMappings = dict[str, SpatialMapping]
 """The spatial mapping of each layer."""
 
@@ -109,6 +131,8 @@ class FusedCosting:
     spatial: SpatialMappings = field(default_factory=SpatialMappings)
     per_mac: Operations = field(default_factory=Operations)
     vector: VectorOperators = field(default_factory=VectorOperators)
+    copied: Copied = field(default_factory=Copied)
+    inward: Inward = field(default_factory=Inward)
 
     def costs(self, plan: Plan, around: Around) -> Fused | None:
         """What a plan costs; ``None``: some layer has no mapping beside what is kept."""
@@ -133,28 +157,55 @@ class FusedCosting:
 
     # --- estimates, by which plans are ordered ---
 
-    def estimate(self, plan: Plan, around: Around) -> tuple[float, float] | None:
-        """What a plan would cost if each operation cost as much as in the tiles costed first.
+    def estimates(self, plans: Iterable[Plan], around: Around) -> Iterator[Estimate]:
+        """What plans would cost if each operation cost as much as in the tiles costed first.
 
-        Copies, and what each tile fetches anew from the outermost memory, are counted. ``None``:
-        some layer has no mapping in its largest tile.
+        Copies, and what each tile fetches anew from the outermost memory, are counted. Plans of
+        which some layer has no mapping in its largest tile are left out. Plans in the same memories
+        differ in their tiles alone.
         """
-        energy, latency = 0.0, 0.0
+        vector: dict[str, tuple[float, float]] = {}
+        rates: dict[tuple[str, str | None, tuple[Staged, ...]], tuple[Rate, ...]] = {}
+        for plan in plans:
+            if plan.home not in vector:
+                vector[plan.home] = self._whole_vectors(plan, around)
+            memories = plan.home, plan.residence, plan.staged
+            known = rates.get(memories) or self._rates(plan, around)
+            if known is not None:
+                rates[memories] = known
+                (energy, latency), (more, later) = vector[plan.home], self._copy_costs(plan)
+                for x in known:
+                    macs = plan.grid.macs(x.node)
+                    energy += x.per_mac.energy * macs + self._fetched(plan, x)
+                    latency += x.per_mac.latency * macs
+                yield Estimate(plan, energy + more, latency + later)
+
+    def _whole_vectors(self, plan: Plan, around: Around) -> tuple[float, float]:
+        """The vector operators of a segment as wholes, if they are counted."""
+        nodes = enumerate(plan.grid.segment.nodes if self.count_vector else ())
+        found = [self._whole_vector(plan, n, around) for n, x in nodes if x.step.layer is None]
+        return sum(x.energy for x in found), float(sum(x.latency for x in found))
+
+    def _rates(self, plan: Plan, around: Around) -> tuple[Rate, ...] | None:
+        """What an operation of each layer costs; ``None``: some layer has no mapping."""
+        found: list[Rate] = []
         for n, node in enumerate(plan.grid.segment.nodes):
             if node.step.layer is not None:
                 ends = tuple((name, home) for name, home, _ in self._ends(plan, n, around))
                 known = self._per_mac(plan, n, around, ends)
                 if known is None:
                     return None
-                energy += known.energy * plan.grid.macs(n)
-                energy += self._fetched(plan, n, ends)
-                latency += known.latency * plan.grid.macs(n)
-            elif self.count_vector:
-                found = self._whole_vector(plan, n, around)
-                energy += found.energy
-                latency += found.latency
-        copies = [x for _, x in self._copies(plan)]
-        return energy + sum(x.energy for x in copies), latency + sum(x.cycles for x in copies)
+                far = (i for i, x in enumerate(node.reads) if (x.use.operand, None) in ends)
+                found.append(Rate(n, known, tuple(far)))
+        return tuple(found)
+
+    def _copy_costs(self, plan: Plan) -> tuple[float, float]:
+        """Energy and cycles of the copies of a plan, which do not depend on what is around it."""
+        key = plan.grid, plan.home, plan.residence, plan.staged
+        if key not in self.copied:
+            copies = [x for _, x in self._copies(plan)]
+            self.copied[key] = sum(x.energy for x in copies), float(sum(x.cycles for x in copies))
+        return self.copied[key]
 
     def _per_mac(self, plan: Plan, n: int, around: Around, ends: Ends) -> PerMac | None:
         """What an operation of a layer costs with its operands in these memories.
@@ -186,20 +237,25 @@ class FusedCosting:
             self.vector[key] = evaluate_vector(node, self.accelerator, *memories)
         return self.vector[key]
 
-    def _fetched(self, plan: Plan, n: int, ends: Ends) -> float:
+    def _fetched(self, plan: Plan, rate: Rate) -> float:
         """The energy to fetch the inputs of a layer from the outermost memory in all tiles."""
-        node = plan.grid.segment.nodes[n]
+        node = plan.grid.segment.nodes[rate.node]
         layer = self.variants.problems[node.nest.name].layer
         return sum(
-            self._inward(layer, read.use.operand, plan.grid.read_bits(n, i))
-            for i, read in enumerate(node.reads)
-            if (read.use.operand, None) in ends
+            self._inward(layer, node.reads[i].use.operand, plan.grid.read_bits(rate.node, i))
+            for i in rate.far
         )
 
     def _inward(self, layer: Layer, operand: LayerOperand, bits: Bits) -> float:
-        problem = self.variants.problems[layer.name]
-        levels = problem.levels(operand)
-        return copy_inward(levels[-2:], problem.links[operand], bits).energy if levels[1:] else 0.0
+        """The energy to bring data one level inward from the outermost memory."""
+        key = layer.name, operand, bits
+        if key not in self.inward:
+            problem = self.variants.problems[layer.name]
+            levels = problem.levels(operand)[-2:]
+            is_far = len(levels) > 1
+            copy = copy_inward(levels, problem.links[operand], bits) if is_far else None
+            self.inward[key] = 0.0 if copy is None else copy.energy
+        return self.inward[key]
 
     # --- the layers of tiles ---
 
