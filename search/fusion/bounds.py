@@ -14,14 +14,16 @@ from typing import Final, NamedTuple, final
 import numpy as np
 
 from nestmap.costmodel.flat_problem import FlatProblem
+from nestmap.costmodel.flatten import flatten_problem
 from nestmap.costmodel.footprint import distinct_values
 from nestmap.costmodel.kernel.record import OUT
+from nestmap.costmodel.mac_energy import plain_computation_energy
 from nestmap.costmodel.reuse import IRRELEVANT
 from nestmap.costmodel.skipping import executed_share
 from nestmap.costmodel.transfers import is_backward
-from nestmap.model import MappingProblem, Movement
+from nestmap.model import MappingProblem, MemoryLevel, Movement
 from nestmap.model.arrays import Floats
-from nestmap.model.dims import Dimension, LayerOperand
+from nestmap.model.dims import Dimension, LayerOperand, MemoryOperand
 from nestmap.model.multicore.cn_layer import LayerNest, TensorAxis
 from nestmap.search.fusion.cells import Relaxed, energy_once, least_in_tiles
 from nestmap.search.spatial.all_mappings import SpatialCandidates
@@ -59,18 +61,7 @@ class TiledLayer:
         if len(self.candidates) == 1 and self.needed == 1.0:
             steps = float(sizes.prod()) * executed_share(flat)
             computing = steps * max(flat.cycles_per_operation, _adding(flat, sizes))
-        fetching = (self._fetching(flat, x, y) for x, y in enumerate(self._names))
-        return self.needed * max(computing, *fetching)
-
-    def _fetching(self, flat: FlatProblem, x: int, name: LayerOperand) -> float:
-        """The cycles in which the outermost memory is busy with all of an operand."""
-        if name not in self.moved:
-            return 0.0
-        level = self._problem.levels(name)[-1]
-        port = level.port_index(self._problem.links[name], Movement.RD_TO_LOW)
-        assert port is not None, "the accelerator's constructor demands these ports"
-        bits = self._problem.layer.elements(name) * float(flat.element_bits[x, flat.levels[x]])
-        return bits / level.instance.ports[port].width_max
+        return self.needed * max(computing, _fetch_cycles(self._problem, self.moved))
 
     def _energy(self, row: int) -> float:
         flat, sizes = self._flat(row)
@@ -147,6 +138,48 @@ class TiledLayer:
             found = axis.clipped(self.needed)
             least, mean = least * found.least, mean * found.mean
         return _Clipped(least, mean)
+
+
+def rough_bounds(
+    problem: MappingProblem, moved: frozenset[LayerOperand], needed: float
+) -> tuple[float, float]:
+    """Bounds of energy and cycles under any spatial mapping: to compute, and to fetch operands."""
+    digital = problem.accelerator.array.imc is None
+    energy = plain_computation_energy(problem) if digital else 0.0
+    for name in moved:
+        *_, below, top = (*problem.levels(name)[:1], *problem.levels(name))
+        bits = _fetched_bits(problem, name)
+        operand = problem.links[name]
+        energy += bits / _width(top, operand, Movement.RD_TO_LOW) * top.instance.read_energy
+        if below is not top:
+            width = _width(below, operand, Movement.WR_BY_HIGH)
+            energy += bits / width * below.instance.write_energy
+    cycles = float(flatten_problem(problem).ideal_cycles)
+    return needed * energy, needed * max(cycles, _fetch_cycles(problem, moved))
+
+
+def _fetch_cycles(problem: MappingProblem, moved: frozenset[LayerOperand]) -> float:
+    """The cycles in which the outermost memory is busy with all of an operand, at least."""
+    found = [0.0]
+    for name in moved:
+        width = _width(problem.levels(name)[-1], problem.links[name], Movement.RD_TO_LOW)
+        found.append(_fetched_bits(problem, name) / width)
+    return max(found)
+
+
+def _fetched_bits(problem: MappingProblem, name: LayerOperand) -> float:
+    """The bits of an operand as it is stored; the outermost memory may compress it."""
+    flat, names = flatten_problem(problem), [x.name for x in problem.layer.operands]
+    x = names.index(name)
+    levels = int(flat.levels[x])
+    each = float(flat.element_bits[x, max(1, levels - 1) : levels + 1].min())
+    return problem.layer.elements(name) * each
+
+
+def _width(level: MemoryLevel, operand: MemoryOperand, movement: Movement) -> int:
+    port = level.port_index(operand, movement)
+    assert port is not None, "the accelerator's constructor demands these ports"
+    return level.instance.ports[port].width_max
 
 
 def _adding(flat: FlatProblem, sizes: Floats) -> float:

@@ -243,8 +243,8 @@ class FuseStage(Stage[NetworkProblem, FusedNetwork]):
         )
         return FusedNetwork(parts, on_chip, variants)
 
-    def _bound(self, ways: _Ways, placed: Placement[Found]) -> ObjectiveBound | None:
-        """The bound of all fused schedules, if it is known."""
+    def _bound(self, ways: _Ways, placed: Placement[Found]) -> ObjectiveBound:
+        """The bound of all fused schedules."""
         graph, problems = ways.graph, ways.costing.variants.problems
         alone = (x for x in placed.found if isinstance(x, Variant))
         left = {x.problem.layer.name for x in alone if not len(x.best)}

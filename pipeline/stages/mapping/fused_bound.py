@@ -26,10 +26,11 @@ from nestmap.model.dims import LayerOperand
 from nestmap.model.units import CyclesShare, PicoJoules
 from nestmap.pipeline.stages.mapping.candidates import every_spatial_mapping
 from nestmap.pipeline.stages.mapping.layers import vector_memory
-from nestmap.search.fusion.bounds import TiledLayer
+from nestmap.search.fusion.bounds import TiledLayer, rough_bounds
 from nestmap.search.fusion.plans import FusedSteps
 from nestmap.search.fusion.segment import axis_tiles
 from nestmap.search.multicore.split.node_nests import layer_nest
+from nestmap.search.spatial.all_mappings import SpatialCandidates
 from nestmap.search.temporal.exact.space import reuses_windows
 from nestmap.search.tensor_homes import TensorGraph, serving_levels, tensor_bits
 
@@ -61,13 +62,6 @@ MOST_SPATIAL: Final = 16
 """Spatial mappings of a layer of which all are bounded."""
 
 
-def _is_bounded(problem: MappingProblem) -> bool:
-    """Whether a layer has few spatial mappings, and what tiles load is what they hold."""
-    if problem.constraints.spatial_mapping is None or reuses_windows(problem):
-        return False
-    return len(every_spatial_mapping(problem)) <= MOST_SPATIAL
-
-
 @final
 @dataclass(frozen=True)
 class NetworkBound:
@@ -82,16 +76,8 @@ class NetworkBound:
     accelerator: Accelerator
     needed: Needed
 
-    def of(
-        self, objective: Objective, mapped: Collection[str], *, vector: bool
-    ) -> ObjectiveBound | None:
-        """The bound of an objective, of the layers that have a mapping, and vector operators.
-
-        ``None``: some layer may have more than :data:`MOST_SPATIAL` spatial mappings, or windows
-        that slide in a memory.
-        """
-        if not all(_is_bounded(self.problems[name]) for name in mapped):
-            return None
+    def of(self, objective: Objective, mapped: Collection[str], *, vector: bool) -> ObjectiveBound:
+        """The bound of an objective, of the layers that have a mapping, and vector operators."""
         energy, latency = 0.0, 0.0
         for n, step in enumerate(self.graph.steps):
             more = 0.0, 0.0
@@ -107,12 +93,19 @@ class NetworkBound:
         """What a layer takes in all tiles of any fused schedule, copies included."""
         problem, node = self.problems[layer.name], self.graph.steps[n].node
         assert isinstance(node, LayerNode)
-        ends = dict(self._ends(n, problem))
-        moved = frozenset(x for x in self._moved(n, layer) if x in ends)
-        tiled = TiledLayer(
-            every_spatial_mapping(problem), layer_nest(node, 0), ends, moved, self.needed[n]
-        )
+        ends, moved = dict(self._ends(n, problem)), frozenset(self._moved(n, layer))
+        spatial = self._few_spatial_mappings(problem)
+        if spatial is None:
+            return rough_bounds(problem, moved, self.needed[n])
+        tiled = TiledLayer(spatial, layer_nest(node, 0), ends, moved & ends.keys(), self.needed[n])
         return tiled.least_energy(), tiled.least_cycles()
+
+    def _few_spatial_mappings(self, problem: MappingProblem) -> SpatialCandidates | None:
+        """All spatial mappings, if they are few and what tiles load is what they hold."""
+        if problem.constraints.spatial_mapping is None or reuses_windows(problem):
+            return None
+        found = every_spatial_mapping(problem)
+        return found if len(found) <= MOST_SPATIAL else None
 
     def _ends(self, n: int, problem: MappingProblem) -> Iterator[tuple[LayerOperand, str]]:
         """The innermost memory in which an operand may end, if any on chip."""
