@@ -174,6 +174,7 @@ def test_a_network_has_a_bound_and_a_gap(name: str, bits: int, objective: Object
     total = fused(NAMED[name](), with_buffer(bits), plan)
     assert total.bound is not None
     assert total.bound.objective is objective
+    assert total.bound.value <= objective.of(total) * (1 + 1e-9)
     assert total.gap is not None
     assert gap_note(total).startswith("No schedule of any segments, tiles and homes ")
     assert 0 <= total.gap < (0.1 if bits == max(BUFFERS) else 0.35)
