@@ -98,11 +98,9 @@ class Store:
         path = None if path is None else _path(path)
         if path is not None and not path.name:
             raise InputError("store", repr(str(path)), _A_PATH)
-        name = "in memory" if path is None else str(path)
-        shared = path is not None
-        database = Database(name, lambda: connect(_repaired(path)), shared, patience)
+        database = Database(path, lambda: connect(_repaired(path)), patience)
         with _close_on_error(database), database.use() as connection:
-            migrate(connection, name)
+            migrate(connection, database.name)
             if path is not None:
                 restrict(connection, path)
             rows.run_processes.mark_interrupted(connection)
@@ -130,7 +128,7 @@ class Store:
         path = _path(path)
 
         opening = partial(connect_read_only, memory=memory)
-        database = Database(str(path), lambda: opening(_repaired(path)), True, patience, time_limit)
+        database = Database(path, lambda: opening(_repaired(path)), patience, time_limit)
         with _close_on_error(database), database.use() as connection:
             check_schema(connection, str(path))
             check_tables(connection, str(path))

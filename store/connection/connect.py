@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Generator, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from typing import Final
@@ -13,6 +14,9 @@ import duckdb
 
 from nestmap.model import StoreError
 from nestmap.store.connection.errors import is_full, wrap_errors
+
+if sys.platform != "win32":
+    import fcntl
 
 # --- texts as parts of SQL statements ---
 
@@ -40,6 +44,39 @@ _WRITING = {
     "threads": 2,
     "default_block_size": 65536,
 }
+
+
+@contextmanager
+def lock_folder(path: Path) -> Generator[None]:
+    """Waits until no other process opens or closes a file of the folder, and lets none meanwhile.
+
+    DuckDB (2.0.0) reads the header of a file before it locks the file: what another process commits
+    in between, and closes, would be overwritten. All that open a file, or close one that they have
+    written, therefore do so here. Windows lets no process read a file that another one writes to.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    with ExitStack() as stack:
+        with suppress(OSError):  # some folders cannot be read, some file systems lock none
+            folder = os.open(path.resolve().parent, os.O_RDONLY)
+            stack.callback(os.close, folder)
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            # forked processes have the descriptor, too: closing it here is not enough
+            stack.callback(fcntl.flock, folder, fcntl.LOCK_UN)
+        yield
+
+
+@contextmanager
+def closing_written(
+    connection: duckdb.DuckDBPyConnection, path: Path
+) -> Generator[duckdb.DuckDBPyConnection]:
+    """Closes a connection to a file that it may have written, at the end."""
+    try:
+        yield connection
+    finally:
+        with lock_folder(path):
+            connection.close()
 
 
 _RESTRICTING: Final = Lock()
@@ -109,7 +146,7 @@ def connect_unrestricted(path: Path) -> duckdb.DuckDBPyConnection:
             )
     new = not path.exists()
     try:
-        with wrap_errors(str(path)):
+        with wrap_errors(str(path)), lock_folder(path):
             return duckdb.connect(path.resolve(), config=_WRITING)
     except StoreError as error:
         if new and is_full(error):
@@ -143,7 +180,7 @@ def connect_read_only_unrestricted(path: Path) -> duckdb.DuckDBPyConnection:
             "first, or name another file"
         )
     _check_file(path)
-    with wrap_errors(str(path)):
+    with wrap_errors(str(path)), lock_folder(path):
         return duckdb.connect(path.resolve(), read_only=True, config=_CONFIG)
 
 
@@ -154,6 +191,7 @@ def checkpoint_log(path: Path) -> None:
     """
     if path.with_name(path.name + ".wal").exists():
         with (
+            lock_folder(path),
             suppress(duckdb.Error),  # disk full, or open in another process: the log remains
             closing(duckdb.connect(path.resolve(), config=_WRITING)) as connection,
         ):

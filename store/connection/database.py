@@ -10,7 +10,8 @@ import atexit
 import os
 import threading
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
 from time import monotonic, sleep
 from typing import final
 from weakref import WeakSet
@@ -18,6 +19,7 @@ from weakref import WeakSet
 import duckdb
 
 from nestmap.model import StoreError
+from nestmap.store.connection.connect import lock_folder
 from nestmap.store.connection.errors import is_locked, wrap_content_errors, wrap_errors
 from nestmap.store.connection.interrupts import limit_time
 
@@ -36,23 +38,22 @@ _RETRY_SECONDS = 0.01
 class Database:
     """A connection that opens on use.
 
-    If it is ``shared`` it closes after a quarter of a second without use, and after two seconds of
-    use in any case; it waits up to ``patience`` (s) while another process has the file open. A use
-    that takes longer than ``time_limit`` (s) is interrupted.
+    One to a file closes after a quarter of a second without use, and after two seconds of use in
+    any case; it waits up to ``patience`` (s) while another process has the file open. Without a
+    ``path`` it is in memory. A use that takes longer than ``time_limit`` (s) is interrupted.
     """
 
     def __init__(
         self,
-        name: str,
+        path: Path | None,
         opening: Callable[[], duckdb.DuckDBPyConnection],
-        shared: bool,
         patience: float,
         time_limit: float | None = None,
     ) -> None:
-        self.name = name
+        self.name = "in memory" if path is None else str(path)
         self.process = os.getpid()
         self._opening = opening
-        self._shared = shared
+        self._path = path
         self._patience = patience
         self._time_limit = time_limit
         self._lock = threading.RLock()
@@ -113,7 +114,8 @@ class Database:
         connection, self._connection = self._connection, None
         if connection is not None:
             _OPEN.discard(self)
-            with wrap_errors(self.name):
+            locked = nullcontext() if self._path is None else lock_folder(self._path)
+            with wrap_errors(self.name), locked:
                 connection.close()
 
     def _check_process(self) -> None:
@@ -132,7 +134,7 @@ class Database:
         return self._connection
 
     def _release_if_due(self) -> None:
-        if self._users or not self._shared:
+        if self._users or self._path is None:
             return
         if self._used - self._opened > LONGEST_USE:
             self._close_connection()

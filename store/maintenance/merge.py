@@ -11,8 +11,10 @@ import duckdb
 
 from nestmap.model import Frozen, StoreError
 from nestmap.store.connection.connect import (
+    closing_written,
     connect_read_only,
     connect_unrestricted,
+    lock_folder,
     query_number,
     quote_literal,
     quote_name,
@@ -45,7 +47,7 @@ def merge_stores(into: Path, sources: Sequence[Path]) -> MergeCounts:
         _check_source(source, into)
     made = not into.exists()
     try:
-        with closing(open_store(into)) as connection:
+        with closing_written(open_store(into), into) as connection:
             return _merge_all(connection, into, sources)
     except BaseException:
         if made:
@@ -104,7 +106,7 @@ def _attach(connection: duckdb.DuckDBPyConnection, source: Path, alias: str) -> 
     _check(source)
 
     def attached() -> duckdb.DuckDBPyConnection:
-        with wrap_errors(str(source)):
+        with wrap_errors(str(source)), lock_folder(source):
             path = quote_literal(str(source.absolute()))
             return connection.execute(f"ATTACH {path} AS {alias} (READ_ONLY)")
 

@@ -15,7 +15,9 @@ import duckdb
 
 from nestmap.model import Frozen, StoreError
 from nestmap.store.connection.connect import (
+    closing_written,
     connect_read_only,
+    lock_folder,
     query_number,
     quote_literal,
     quote_name,
@@ -116,7 +118,7 @@ def prune(path: Path, pruning: PruneSelection, *, dry_run: bool = False) -> Prun
         raise StoreError(f"store {path}: no such file; expected a store: name another file")
     path = path.resolve()
     beside = path.with_name(path.name.replace("?", "_") + ".pruned")
-    with closing(open_store(path)) as connection, wrap_errors(str(path)):
+    with closing_written(open_store(path), path) as connection, wrap_errors(str(path)):
         mark_interrupted(connection)
         _check(connection, path, pruning)
         connection.execute("CHECKPOINT")
@@ -126,7 +128,9 @@ def prune(path: Path, pruning: PruneSelection, *, dry_run: bool = False) -> Prun
             sizes = (path.stat().st_size, beside.stat().st_size)
             if not dry_run:
                 shutil.copymode(path, beside)
-                os.replace(beside, path)  # the old file is still open, so no one else writes to it
+                with lock_folder(path):
+                    os.replace(beside, path)  # the old file is open, so no one else writes to it
+                    connection.close()  # before anyone makes a log of the new file
         finally:
             _remove(beside)
     return PruneReport(rows=removed, bytes_before=sizes[0], bytes_after=sizes[1])

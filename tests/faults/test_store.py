@@ -228,7 +228,7 @@ def test_a_store_that_is_open_and_not_used_is_free(tmp_path: Path) -> None:
 
 def test_a_look_at_a_store_does_not_free_it_for_others(tmp_path: Path) -> None:
     path = tmp_path / "store.duckdb"
-    holding = database.Database("held", lambda: connect(path), shared=True, patience=0)
+    holding = database.Database(path, lambda: connect(path), patience=0)
     with holding.use():
         (tmp_path / "x").mkdir()
         for name in (path, tmp_path / "x" / ".." / path.name):

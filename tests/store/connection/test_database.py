@@ -7,6 +7,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
 from pathlib import Path
 from time import sleep
 
@@ -18,6 +20,7 @@ from nestmap.store import Store
 from nestmap.store.connection import database
 from nestmap.store.connection.connect import connect, connect_read_only
 from nestmap.store.connection.database import Database, open_with_retry
+from tests.faults.processes import read_line, running
 
 NEVER_CLOSED = """
 import sys
@@ -25,6 +28,31 @@ from pathlib import Path
 from nestmap.store import Store
 store = Store.open(Path(sys.argv[1]))
 print(len(store.runs()))
+"""
+
+COUNTING = """
+import random, sys, time
+from pathlib import Path
+from nestmap.store.connection.connect import closing_written, connect
+from nestmap.store.connection.database import open_with_retry
+path, mine, committed = Path(sys.argv[1]), int(sys.argv[2]), 0
+for _ in range(int(sys.argv[3])):
+    opened = open_with_retry(lambda: connect(path), 600)
+    with closing_written(opened, path) as connection:
+        ask = "SELECT coalesce(max(n), 0) FROM counts WHERE process = ?"
+        (found,) = connection.execute(ask, [mine]).fetchone()
+        assert found == committed, f"{committed} were committed, {found} are there"
+        committed += 1
+        connection.execute("INSERT INTO counts VALUES (?, ?)", [mine, committed])
+    time.sleep(0.01 * random.random())
+"""
+HOLDING = """
+import sys
+from pathlib import Path
+from nestmap.store.connection.connect import lock_folder
+with lock_folder(Path(sys.argv[1])):
+    print("locked", flush=True)
+    sys.stdin.read()
 """
 
 _AGES = 200
@@ -38,7 +66,7 @@ def path(tmp_path: Path) -> Path:
 
 def shared(path: Path, patience: float = 5) -> Database:
     """What leaves the file to others."""
-    return Database(str(path), lambda: connect(path), shared=True, patience=patience)
+    return Database(path, lambda: connect(path), patience=patience)
 
 
 def is_free(path: Path) -> bool:
@@ -89,7 +117,7 @@ def test_the_file_is_free_after_long_work(path: Path, monkeypatch: pytest.Monkey
 def test_what_is_not_shared_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database, "LONGEST_USE", 0.0)
     monkeypatch.setattr(database, "_IDLE_SECONDS", 0.01)
-    tested = Database("in memory", lambda: connect(None), shared=False, patience=0)
+    tested = Database(None, lambda: connect(None), patience=0)
     with tested.use() as connection:
         connection.execute("CREATE TABLE a AS SELECT 1 AS b")
     sleep(0.1)
@@ -179,7 +207,7 @@ def test_an_error_in_closing_is_for_nobody_but_who_closes(
     def opening() -> duckdb.DuckDBPyConnection:
         return Broken()  # type: ignore[return-value]
 
-    tested = Database(str(path), opening, shared=True, patience=0)
+    tested = Database(path, opening, patience=0)
     with tested.use():
         pass
     assert closed.wait(10)  # by a thread, whose errors would fail this test
@@ -249,3 +277,41 @@ def test_a_program_that_closes_nothing_ends_well(path: Path) -> None:
     with Store.open_read_only(path) as store:
         assert store.runs() == ()
     assert [x.name for x in path.parent.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("connecting", [connect, connect_read_only])
+def test_a_file_is_not_opened_while_another_process_closes_it(
+    path: Path, connecting: Callable[[Path], duckdb.DuckDBPyConnection]
+) -> None:
+    connect(path).close()
+    check_that_it_waits(path, lambda: connecting(path).close())
+
+
+def test_a_file_is_not_closed_while_another_process_opens_it(path: Path) -> None:
+    tested = shared(path)
+    with tested.use():
+        pass
+    check_that_it_waits(path, tested.close)
+
+
+def check_that_it_waits(path: Path, act: Callable[[], None]) -> None:
+    """Checks that it is done only after another process has left the folder."""
+    with running(HOLDING, str(path)) as holding, ThreadPoolExecutor(1) as pool:
+        assert read_line(holding) == "locked"
+        done = pool.submit(act)
+        with pytest.raises(TimeoutError):
+            done.result(0.2)
+        holding.communicate()
+        done.result()
+
+
+@pytest.mark.stress
+def test_no_commit_is_lost_between_two_processes(path: Path) -> None:
+    with closing(connect(path)) as connection:
+        connection.execute("CREATE TABLE counts (process INTEGER, n INTEGER)")
+    with ExitStack() as stack:
+        for _ in range(3):  # a process that has to wait between two steps finds the gap
+            stack.enter_context(running("while True: pass"))
+        counts = [running(COUNTING, str(path), n, "1000") for n in ("1", "2")]
+        processes = [stack.enter_context(x) for x in counts]
+        assert [x.wait() for x in processes] == [0, 0]
