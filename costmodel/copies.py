@@ -62,7 +62,7 @@ def copy_inward(levels: Sequence[MemoryLevel], operand: MemoryOperand, bits: Bit
 def _access(
     level: MemoryLevel, movement: Movement, port: MemoryPort, bits: Bits, energy: PicoJoules
 ) -> Access:
-    words = ceil(ceil(bits / port.width_min) * port.width_min / port.width_max)
+    words = -(-ceil(bits / port.width_min) * port.width_min // port.width_max)
     return Access(level.name, movement, words, words * energy)
 
 
