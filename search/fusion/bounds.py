@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from math import ceil, gcd, prod
+from math import ceil, floor, gcd, prod
 from typing import Final, NamedTuple, final
 
 import numpy as np
 
+from nestmap.costmodel.copies import Copy, copy_inward
 from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.flatten import flatten_problem
 from nestmap.costmodel.footprint import distinct_values
@@ -21,11 +22,11 @@ from nestmap.costmodel.mac_energy import plain_computation_energy
 from nestmap.costmodel.reuse import IRRELEVANT
 from nestmap.costmodel.skipping import executed_share
 from nestmap.costmodel.transfers import is_backward
-from nestmap.model import MappingProblem, MemoryLevel, Movement
+from nestmap.model import MappingProblem
 from nestmap.model.arrays import Floats
-from nestmap.model.dims import Dimension, LayerOperand, MemoryOperand
+from nestmap.model.dims import Dimension, LayerOperand
 from nestmap.model.multicore.cn_layer import LayerNest, TensorAxis
-from nestmap.search.fusion.cells import Relaxed, energy_once, least_in_tiles
+from nestmap.search.fusion.cells import Relaxed, least_in_tiles
 from nestmap.search.spatial.all_mappings import SpatialCandidates
 
 RATIO: Final = 2.0
@@ -35,93 +36,81 @@ RATIO: Final = 2.0
 @final
 @dataclass(frozen=True)
 class TiledLayer:
-    """A layer that may run in tiles, under any of some spatial mappings.
+    """A layer that may run in tiles.
 
     ``ends`` has the innermost memory in which each operand may end; those that are not in it come
     from the outermost one and go there. Operands that are ``moved`` come from there in any case.
-    ``needed`` is the share of the output that any schedule computes.
+    ``needed`` is the share of the output that any schedule computes. Without ``spatial`` mappings
+    any is possible: only computing, and fetching what is moved, count then.
     """
 
-    candidates: SpatialCandidates
+    problem: MappingProblem
     nest: LayerNest
     ends: Mapping[LayerOperand, str]
     moved: frozenset[LayerOperand]
-    needed: float = 1.0
+    needed: float
+    spatial: SpatialCandidates | None
 
     def least_energy(self) -> float:
         """No tiles of the layer take less energy together (pJ)."""
+        fetched = sum(self._fetched(name).energy for name in self.moved)
+        if self.spatial is None:
+            digital = self.problem.accelerator.array.imc is None
+            return fetched + self.needed * (plain_computation_energy(self.problem) * digital)
         if self.needed == 0.0:
-            return 0.0
-        return min(self._energy(row) for row in range(len(self.candidates)))
+            return fetched
+        rows = range(len(self.spatial))
+        return fetched + min(self._energy(self.spatial, row) for row in rows)
 
     def least_cycles(self) -> float:
         """No tiles of the layer take fewer cycles together: to compute, or to fetch an operand."""
-        flat, sizes = self._flat(0)
-        computing = float(flat.ideal_cycles)
-        if len(self.candidates) == 1 and self.needed == 1.0:
+        computing = float(flatten_problem(self.problem).ideal_cycles)
+        if self.spatial is not None and len(self.spatial) == 1 and self.needed == 1.0:
+            flat, sizes = self.spatial.flat(0), _sizes(self.spatial, 0)
             steps = float(sizes.prod()) * executed_share(flat)
             computing = steps * max(flat.cycles_per_operation, _adding(flat, sizes))
-        return self.needed * max(computing, _fetch_cycles(self._problem, self.moved))
+        fetching = (float(self._fetched(name).cycles) for name in self.moved)
+        return max(self.needed * computing, *fetching, 0.0)
 
-    def _energy(self, row: int) -> float:
-        flat, sizes = self._flat(row)
-        once, clipped = self._once(flat, sizes), self._clipped
+    def _energy(self, spatial: SpatialCandidates, row: int) -> float:
+        """What the array takes, and all links below the ends of operands."""
+        flat, sizes = spatial.flat(row), _sizes(spatial, row)
+        computing = float(flat.computation)
+        if self.needed < 1.0:  # units that idle in the last step may be needed in none
+            unrolled = prod(x.size for u in spatial.mapping(row).unrollings for x in u.loops)
+            computing *= self.problem.layer.macs / (unrolled * float(sizes.prod()))
+        flat.views, flat.computation, flat.leakage = 1, 0.0, 0.0
+        flat.held[:] = 0
+        clipped = self._clipped
         found = least_in_tiles(flat, sizes, self._relaxed(1.0), RATIO)
         if clipped.mean < 1.0:
             low = least_in_tiles(flat, sizes, self._relaxed(clipped.least), RATIO)
             share = (clipped.mean - clipped.least) / (1.0 - clipped.least)
-            found = low + max(0.0, share) * (found - low)
-        return self.needed * (found + once) + self._computation(row)
-
-    def _flat(self, row: int) -> tuple[FlatProblem, Floats]:
-        """The record with energy of memories alone, and the temporal iterations."""
-        flat = self.candidates.flat(row)
-        flat.views, flat.computation, flat.leakage = 1, 0.0, 0.0
-        flat.held[:] = 0
-        return flat, self._sizes(row)
-
-    def _sizes(self, row: int) -> Floats:
-        return self.candidates.temporal_sizes(row).astype(np.float64)
-
-    def _computation(self, row: int) -> float:
-        """The energy of the array; of what is needed, without units that idle."""
-        whole = float(self.candidates.flat(row).computation)
-        if self.needed == 1.0:
-            return whole
-        mapping = self.candidates.mapping(row).unrollings
-        unrolled = prod(x.size for unrolling in mapping for x in unrolling.loops)
-        busy = self._problem.layer.macs / (unrolled * prod(self._sizes(row).tolist()))
-        return whole * self.needed * float(busy)
-
-    @property
-    def _problem(self) -> MappingProblem:
-        return self.candidates.problem
-
-    @cached_property
-    def _names(self) -> tuple[LayerOperand, ...]:
-        layer = self._problem.layer
-        return (layer.output.name, *(x.name for x in layer.inputs))
+            found = low + share * (found - low)
+        return self.needed * (found + computing)
 
     def _end(self, name: LayerOperand) -> int:
-        """The level in which an operand ends."""
-        levels = [level.name for level in self._problem.levels(name)]
+        """The level in which an operand ends, counted from 1."""
+        levels = [level.name for level in self.problem.levels(name)]
         return levels.index(self.ends[name]) + 1 if name in self.ends else len(levels)
 
-    def _once(self, flat: FlatProblem, sizes: Floats) -> float:
-        """What it takes that each element comes from the outermost memory once."""
-        whole = prod(x.whole for x in self._axes)
-        return whole * sum(
-            energy_once(flat, sizes, x, link)
-            for x, name in enumerate(self._names)
-            if name in self.moved
-            for link in range(self._end(name), len(self._problem.levels(name)))
-        )
+    def _fetched(self, name: LayerOperand) -> Copy:
+        """What it takes to bring all that is needed of an operand to its end once."""
+        layer, levels, end = self.problem.layer, self.problem.levels(name), self._end(name)
+        if self.spatial is None:
+            end = max(1, len(levels) - 1)
+        x = [operand.name for operand in layer.operands].index(name)
+        each = flatten_problem(self.problem).element_bits[x, end : len(levels) + 1].min()
+        share = prod(axis.read / axis.held for axis in self._axes if axis.operand == name)
+        bits = layer.elements(name) * float(each) * share * self.needed
+        return copy_inward(levels[end - 1 :], self.problem.links[name], floor(bits))
 
     def _relaxed(self, scale: float) -> Relaxed:
         padded = {x.operand for x in self._axes if x.padding > 0}
+        names = [x.name for x in self.problem.layer.operands]
         return Relaxed(
-            np.array([self._end(name) for name in self._names]),
-            np.array([scale if name in padded else 1.0 for name in self._names]),
+            np.array([self._end(name) for name in names]),
+            np.array([scale if name in padded else 1.0 for name in names]),
             np.array([float(x.padding) for x in self._axes] or [0.0]),
         )
 
@@ -129,7 +118,7 @@ class TiledLayer:
 
     @cached_property
     def _axes(self) -> tuple[_ClippedAxis, ...]:
-        return tuple(_axes(self._problem, self.nest))
+        return tuple(_axes(self.problem, self.nest))
 
     @cached_property
     def _clipped(self) -> _Clipped:
@@ -140,46 +129,9 @@ class TiledLayer:
         return _Clipped(least, mean)
 
 
-def rough_bounds(
-    problem: MappingProblem, moved: frozenset[LayerOperand], needed: float
-) -> tuple[float, float]:
-    """Bounds of energy and cycles under any spatial mapping: to compute, and to fetch operands."""
-    digital = problem.accelerator.array.imc is None
-    energy = plain_computation_energy(problem) if digital else 0.0
-    for name in moved:
-        *_, below, top = (*problem.levels(name)[:1], *problem.levels(name))
-        bits = _fetched_bits(problem, name)
-        operand = problem.links[name]
-        energy += bits / _width(top, operand, Movement.RD_TO_LOW) * top.instance.read_energy
-        if below is not top:
-            width = _width(below, operand, Movement.WR_BY_HIGH)
-            energy += bits / width * below.instance.write_energy
-    cycles = float(flatten_problem(problem).ideal_cycles)
-    return needed * energy, needed * max(cycles, _fetch_cycles(problem, moved))
-
-
-def _fetch_cycles(problem: MappingProblem, moved: frozenset[LayerOperand]) -> float:
-    """The cycles in which the outermost memory is busy with all of an operand, at least."""
-    found = [0.0]
-    for name in moved:
-        width = _width(problem.levels(name)[-1], problem.links[name], Movement.RD_TO_LOW)
-        found.append(_fetched_bits(problem, name) / width)
-    return max(found)
-
-
-def _fetched_bits(problem: MappingProblem, name: LayerOperand) -> float:
-    """The bits of an operand as it is stored; the outermost memory may compress it."""
-    flat, names = flatten_problem(problem), [x.name for x in problem.layer.operands]
-    x = names.index(name)
-    levels = int(flat.levels[x])
-    each = float(flat.element_bits[x, max(1, levels - 1) : levels + 1].min())
-    return problem.layer.elements(name) * each
-
-
-def _width(level: MemoryLevel, operand: MemoryOperand, movement: Movement) -> int:
-    port = level.port_index(operand, movement)
-    assert port is not None, "the accelerator's constructor demands these ports"
-    return level.instance.ports[port].width_max
+def _sizes(spatial: SpatialCandidates, row: int) -> Floats:
+    """[d] the temporal iterations of a row."""
+    return spatial.temporal_sizes(row).astype(np.float64)
 
 
 def _adding(flat: FlatProblem, sizes: Floats) -> float:
@@ -207,7 +159,7 @@ class _Clipped(NamedTuple):
 @final
 @dataclass(frozen=True)
 class _ClippedAxis:
-    """An axis of an input that two loops index; tiles cut the first, if any.
+    """An axis of an input that two loops index, of which tiles cut none, the first, or both.
 
     The first tile reads less by ``before`` elements, the last one by ``after``.
     """
@@ -215,7 +167,7 @@ class _ClippedAxis:
     operand: LayerOperand
     sizes: tuple[int, int]
     steps: tuple[int, int]
-    is_cut: bool
+    is_cut: tuple[bool, bool]
     before: int
     after: int
     length: int
@@ -226,17 +178,23 @@ class _ClippedAxis:
         return max(self.before + self.after, int(self._touched(self.sizes[0])) - self.length)
 
     @property
-    def whole(self) -> float:
-        """The share of what all loops touch that is no padding."""
-        touched = self._touched(self.sizes[0])
-        return min(1.0, (self._reach(self.sizes[0]) - self.before - self.after) / touched)
+    def held(self) -> float:
+        """The elements that a memory holds of those that all loops touch."""
+        return min(self._touched(self.sizes[0]), float(self.length))
+
+    @property
+    def read(self) -> float:
+        """The elements that all loops read."""
+        return min(self.held, float(self._reach(self.sizes[0]) - self.before - self.after))
 
     def clipped(self, needed: float) -> _Clipped:
         """The shares of tiles of any size, where so much of the layer is needed."""
         size = self.sizes[0]
-        least = min(self.whole, self.length / self._touched(size))
-        if not self.is_cut or self.padding == 0:
-            return _Clipped(min(1.0, least), min(1.0, least))
+        least = self.read / self._touched(size)
+        if self.is_cut == (False, False) or self.padding == 0:
+            return _Clipped(least, least)
+        if all(self.is_cut):
+            return _Clipped(0.0, 0.0)
         shares = [
             [min(1.0, (self._reach(n) - side) / self._touched(n)) for n in range(1, size + 1)]
             for side in (self.before, self.after)
@@ -271,7 +229,7 @@ def _axes(problem: MappingProblem, nest: LayerNest) -> Iterator[_ClippedAxis]:
                 operand=operand.name,
                 sizes=(layer.sizes[first.dimension], layer.sizes[second.dimension]),
                 steps=(first.coefficient, second.coefficient),
-                is_cut=first.dimension in cut,
+                is_cut=(first.dimension in cut, second.dimension in cut),
                 before=before,
                 after=max(0, reach - before - axis.size),
                 length=index.axis_length(tuple(layer.sizes[d] for d in index.dimensions)),

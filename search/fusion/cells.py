@@ -29,12 +29,12 @@ from nestmap.model import MappingType, Objective
 from nestmap.model.arrays import Flags, Floats, Ints
 from nestmap.search.temporal.exact.capacity import capacity_with, forbid
 from nestmap.search.temporal.exact.incumbents import Incumbents
-from nestmap.search.temporal.exact.lattice import Lattice, grid_of, most_levels
+from nestmap.search.temporal.exact.lattice import Lattice, grid_of_kinds, most_levels, put_primes
 from nestmap.search.temporal.exact.objective_bound import Goal, goal_of, rule_of
 from nestmap.search.temporal.exact.resources import ENERGY, Resources
 from nestmap.search.temporal.exact.rows import least_of_paths
 from nestmap.search.temporal.exact.space import Space, origin_bounds, remainders
-from nestmap.search.temporal.loop_factors import MOST_PRIMES, prime_powers
+from nestmap.search.temporal.loop_factors import MOST_PRIMES
 
 ARRAY = 0
 """The level below the innermost memories."""
@@ -67,16 +67,9 @@ def cells_of(sizes: Floats, is_cut: Flags, ratio: float) -> Cells:
             if steps > 0:
                 factors[kinds, 0], factors[kinds, 1], counts[kinds] = d, 2, steps
                 kinds += 1
-            continue
-        powers = prime_powers(int(sizes[d]))
-        for i in range(len(powers)):
-            factors[kinds, 0], factors[kinds, 1] = d, powers[i, 0]
-            counts[kinds] = powers[i, 1]
-            kinds += 1
-    if kinds == 0:
-        factors[0, 0], factors[0, 1], counts[0] = 0, 1, 1
-        kinds = 1
-    return _with_extents(grid_of(factors[:kinds], counts[:kinds]), ends, is_cut)
+        else:
+            kinds = put_primes(factors, counts, kinds, d, int(sizes[d]))
+    return _with_extents(grid_of_kinds(factors, counts, kinds), ends, is_cut)
 
 
 @kernel
@@ -88,6 +81,8 @@ def _with_extents(lattice: Lattice, ends: Floats, is_cut: Flags) -> Cells:
             least[p, d] = 0.0 if is_cut[d] else 1.0
         for f in range(len(lattice.factors)):
             d, below = lattice.factors[f, 0], lattice.below[p, f]
+            if lattice.factors[f, 1] == 1:  # there is no loop
+                continue
             if not is_cut[d]:
                 most[p, d] *= float(lattice.factors[f, 1]) ** below
                 least[p, d] = most[p, d]
@@ -356,17 +351,3 @@ def _space(
     forbid(problem, cells.lattice, capacity, spent)
     least = remainders(problem, cells.lattice, spent)
     return Space(cells.lattice, resources, least, capacity, rule_of(problem, sizes.prod(), goal))
-
-
-@kernel
-def energy_once(problem: FlatProblem, sizes: Floats, x: int, link: int) -> float:
-    """The energy (pJ) if each element of an operand crosses a link once."""
-    cells = cells_of(sizes, problem.relevance[OUT, : len(sizes)] != IRRELEVANT, WHOLE)
-    macs = 1.0
-    for d in range(problem.dimensions):
-        macs *= problem.loop_size[d]
-    return float(_link_energy(problem, cells, len(cells.lattice.depth) - 1, x, link) * macs)
-
-
-WHOLE = 1e12
-"""A ratio of cells for which the last one has all iterations."""

@@ -26,7 +26,7 @@ from nestmap.model.dims import LayerOperand
 from nestmap.model.units import CyclesShare, PicoJoules
 from nestmap.pipeline.stages.mapping.candidates import every_spatial_mapping
 from nestmap.pipeline.stages.mapping.layers import vector_memory
-from nestmap.search.fusion.bounds import TiledLayer, rough_bounds
+from nestmap.search.fusion.bounds import TiledLayer
 from nestmap.search.fusion.plans import FusedSteps
 from nestmap.search.fusion.segment import axis_tiles
 from nestmap.search.multicore.split.node_nests import layer_nest
@@ -93,11 +93,14 @@ class NetworkBound:
         """What a layer takes in all tiles of any fused schedule, copies included."""
         problem, node = self.problems[layer.name], self.graph.steps[n].node
         assert isinstance(node, LayerNode)
-        ends, moved = dict(self._ends(n, problem)), frozenset(self._moved(n, layer))
-        spatial = self._few_spatial_mappings(problem)
-        if spatial is None:
-            return rough_bounds(problem, moved, self.needed[n])
-        tiled = TiledLayer(spatial, layer_nest(node, 0), ends, moved & ends.keys(), self.needed[n])
+        tiled = TiledLayer(
+            problem,
+            layer_nest(node, 0),
+            dict(self._ends(n, problem)),
+            frozenset(self._moved(n, layer)),
+            self.needed[n],
+            self._few_spatial_mappings(problem),
+        )
         return tiled.least_energy(), tiled.least_cycles()
 
     def _few_spatial_mappings(self, problem: MappingProblem) -> SpatialCandidates | None:

@@ -87,14 +87,25 @@ def prime_lattice(sizes: Floats) -> Lattice:
     :func:`~nestmap.search.temporal.loop_factors.loop_factors`.
     """
     factors = np.empty((len(sizes) * MOST_PRIMES, 2), np.int64)
-    counts = np.empty(len(factors), np.int64)
-    kinds = 0
+    counts, kinds = np.empty(len(factors), np.int64), 0
     for d in range(len(sizes)):
-        powers = prime_powers(int(sizes[d]))
-        for i in range(len(powers)):
-            factors[kinds, 0], factors[kinds, 1] = d, powers[i, 0]
-            counts[kinds] = powers[i, 1]
-            kinds += 1
+        kinds = put_primes(factors, counts, kinds, d, int(sizes[d]))
+    return grid_of_kinds(factors, counts, kinds)
+
+
+@kernel
+def put_primes(factors: Ints, counts: Ints, kinds: int, d: int, size: int) -> int:
+    """Writes the prime factors of a loop behind those that are there; returns how many kinds."""
+    powers = prime_powers(size)
+    for i in range(len(powers)):
+        factors[kinds + i, 0], factors[kinds + i, 1] = d, powers[i, 0]
+        counts[kinds + i] = powers[i, 1]
+    return kinds + len(powers)
+
+
+@kernel
+def grid_of_kinds(factors: Ints, counts: Ints, kinds: int) -> Lattice:
+    """The lattice of the first factors; without any, there is one loop of size 1."""
     if kinds == 0:
         factors[0, 0], factors[0, 1], counts[0] = 0, 1, 1
         kinds = 1
