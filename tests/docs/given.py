@@ -11,6 +11,7 @@ from onnx import TensorProto, helper
 
 from nestmap import explore
 from nestmap.pipeline.frontend.bundled import resolve_accelerator
+from tests.docs.blocks import ROOT
 
 
 def record_run() -> None:
@@ -47,8 +48,19 @@ def accelerator_file(name: str) -> Callable[[], None]:
     return write
 
 
+def file_here(name: str) -> Callable[[], None]:
+    """A file of this repository, at its place."""
+
+    def write() -> None:
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_bytes((ROOT / name).read_bytes())
+
+    return write
+
+
 GIVEN: Final[Mapping[str, tuple[Callable[[], None], ...]]] = MappingProxyType(
     {
+        "docs/fused-mapping.md": (file_here("benchmarks/data/depfin/fsrcnn.yaml"),),
         "docs/networks.md": (model_file("model.onnx", "batch", "seq"),),
         "docs/schema.md": (record_run,),
         "docs/start.md": (model_file("net.onnx", 8), accelerator_file("machine.yaml")),
