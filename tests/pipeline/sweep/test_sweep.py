@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import product
+from math import inf
 from pathlib import Path
 from typing import Final
 
@@ -354,6 +355,25 @@ def test_larger_buffers_keep_tensors_on_chip_and_never_cost_more(tmp_path: Path)
     assert kept == sorted(kept, reverse=True)
     assert all(a <= b for a, b in zip(kept, outside, strict=True))
     assert kept[-1] < outside[-1]
+
+
+def test_fused_designs_cost_what_explorations_find(tmp_path: Path) -> None:
+    """A buffer that is too small for the tensor between two layers has room for a tile of it."""
+    space, layers = tmp_path / "space.yaml", tmp_path / "layers.yaml"
+    space.write_text(ON_CHIP)
+    layers.write_text(CHAIN)
+    kept = nestmap.sweep(space, keep_on_chip=True).points
+    fused = nestmap.sweep(space, fuse=True)
+    assert nestmap.sweep(space, fuse=True, workers=2).points == fused.points
+    for design, whole in zip(fused.points, kept, strict=True):
+        (tmp_path / "design.yaml").write_text(fused.accelerator_yaml(design))
+        explored = nestmap.explore(
+            layers, tmp_path / "design.yaml", objective="energy", fuse=True, workers=1
+        )
+        assert design.energy == explored.energy
+        assert (design.energy or inf) <= (whole.energy or 0.0)
+    small = fused.points[1]
+    assert (small.energy or inf) < 0.9 * (kept[1].energy or 0.0)
 
 
 def test_several_cores_keep_nothing_on_chip(tmp_path: Path) -> None:
