@@ -287,7 +287,10 @@ def test_a_file_is_not_opened_while_another_process_closes_it(
     check_that_it_waits(path, lambda: connecting(path).close())
 
 
-def test_a_file_is_not_closed_while_another_process_opens_it(path: Path) -> None:
+def test_a_file_is_not_closed_while_another_process_opens_it(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "_IDLE_SECONDS", 600)  # nobody else closes it
     tested = shared(path)
     with tested.use():
         pass
