@@ -52,7 +52,8 @@ def lock_folder(path: Path) -> Generator[None]:
 
     DuckDB (2.0.0) reads the header of a file before it locks the file: what another process commits
     in between, and closes, would be overwritten. All that open a file, or close one that they have
-    written, therefore do so here. Windows lets no process read a file that another one writes to.
+    written, therefore do so here. Windows locks no folders: there the gap is left, as it is for
+    programs that open a store without nestmap.
     """
     if sys.platform == "win32":
         yield

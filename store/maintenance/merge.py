@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import closing, suppress
+from collections.abc import Generator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,7 +47,7 @@ def merge_stores(into: Path, sources: Sequence[Path]) -> MergeCounts:
         _check_source(source, into)
     made = not into.exists()
     try:
-        with closing_written(open_store(into), into) as connection:
+        with open_store(into) as connection:
             return _merge_all(connection, into, sources)
     except BaseException:
         if made:
@@ -56,21 +56,19 @@ def merge_stores(into: Path, sources: Sequence[Path]) -> MergeCounts:
         raise
 
 
-def open_store(path: Path) -> duckdb.DuckDBPyConnection:
-    """A connection for maintenance to a store, with the current schema.
+@contextmanager
+def open_store(path: Path) -> Generator[duckdb.DuckDBPyConnection]:
+    """A connection for maintenance to a store, with the current schema; it is closed at the end.
 
     Raises:
         StoreError: if it cannot be opened or written.
     """
-    connection = open_with_retry(lambda: connect_unrestricted(path), PATIENCE)
-    try:
+    opened = open_with_retry(lambda: connect_unrestricted(path), PATIENCE)
+    with closing_written(opened, path) as connection:
         with wrap_errors(str(path)):
             connection.execute("RESET memory_limit")  # low only to leave memory to searches
             migrate(connection, str(path))
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+        yield connection
 
 
 def _check_source(source: Path, into: Path) -> None:

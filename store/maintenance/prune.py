@@ -15,7 +15,6 @@ import duckdb
 
 from nestmap.model import Frozen, StoreError
 from nestmap.store.connection.connect import (
-    closing_written,
     connect_read_only,
     lock_folder,
     query_number,
@@ -118,7 +117,7 @@ def prune(path: Path, pruning: PruneSelection, *, dry_run: bool = False) -> Prun
         raise StoreError(f"store {path}: no such file; expected a store: name another file")
     path = path.resolve()
     beside = path.with_name(path.name.replace("?", "_") + ".pruned")
-    with closing_written(open_store(path), path) as connection, wrap_errors(str(path)):
+    with open_store(path) as connection, wrap_errors(str(path)):
         mark_interrupted(connection)
         _check(connection, path, pruning)
         connection.execute("CHECKPOINT")
