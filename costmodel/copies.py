@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil
 from typing import final
 
 from nestmap.model import MemoryLevel, MemoryPort, Movement
@@ -55,14 +54,15 @@ def copy_inward(levels: Sequence[MemoryLevel], operand: MemoryOperand, bits: Bit
         )
         accesses.append(_access(high, Movement.RD_TO_LOW, reads, bits, high.instance.read_energy))
         accesses.append(_access(low, Movement.WR_BY_HIGH, writes, bits, low.instance.write_energy))
-        cycles += max(ceil(bits / port.width_max) for port in (reads, writes))
+        cycles += max(-(-bits // port.width_max) for port in (reads, writes))
     return Copy(tuple(accesses), cycles)
 
 
 def _access(
     level: MemoryLevel, movement: Movement, port: MemoryPort, bits: Bits, energy: PicoJoules
 ) -> Access:
-    words = -(-ceil(bits / port.width_min) * port.width_min // port.width_max)
+    narrow = -(-bits // port.width_min)
+    words = -(-narrow * port.width_min // port.width_max)
     return Access(level.name, movement, words, words * energy)
 
 
