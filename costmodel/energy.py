@@ -24,27 +24,33 @@ def count_accesses(problem: FlatProblem, work: Work) -> None:
     """
     for x in range(problem.operands):
         for link in range(problem.levels[x]):
-            is_gated = link == 0 and problem.least_share[x] < 1.0
-            share = share_of_accesses(problem, work, x) if is_gated else 1.0
-            for i in range(problem.link_transfers[x, link]):
-                t = problem.link_transfer[x, link, i]
-                port, level = problem.transfer_port[t], problem.transfer_level[t]
-                narrow, wide = problem.port_min[port], problem.port_max[port]
-                slides, units = work.slides[x, link], problem.units[FRACTIONAL, x, level]
-                whole, fresh = np.ceil(work.bits[FRACTIONAL, t] / narrow), 0.0
-                if slides > 0:
-                    fresh = np.ceil(work.fresh_bits[FRACTIONAL, t] / narrow)
-                times = work.times[FRACTIONAL, t] - slides
-                if problem.counts_clipped == 1:
-                    words = work.narrow_words[t] * narrow / wide
-                elif problem.counts_exactly == 1:
-                    words = (whole * times + fresh * slides) * units * narrow / wide
-                else:
-                    # from left to right: the order decides how 6.999... is truncated
-                    words = whole * (narrow / wide) * times * units
-                    words += fresh * (narrow / wide) * slides * units
-                is_exact = problem.counts_exactly == 1
-                work.accesses[t] = np.ceil(words * share) if is_exact else np.trunc(words * share)
+            count_link_accesses(problem, work, x, link)
+
+
+@kernel
+def count_link_accesses(problem: FlatProblem, work: Work, x: int, link: int) -> None:
+    """The same for the transfers over one link."""
+    is_gated = link == 0 and problem.least_share[x] < 1.0
+    share = share_of_accesses(problem, work, x) if is_gated else 1.0
+    for i in range(problem.link_transfers[x, link]):
+        t = problem.link_transfer[x, link, i]
+        port, level = problem.transfer_port[t], problem.transfer_level[t]
+        narrow, wide = problem.port_min[port], problem.port_max[port]
+        slides, units = work.slides[x, link], problem.units[FRACTIONAL, x, level]
+        whole, fresh = np.ceil(work.bits[FRACTIONAL, t] / narrow), 0.0
+        if slides > 0:
+            fresh = np.ceil(work.fresh_bits[FRACTIONAL, t] / narrow)
+        times = work.times[FRACTIONAL, t] - slides
+        if problem.counts_clipped == 1:
+            words = work.narrow_words[t] * narrow / wide
+        elif problem.counts_exactly == 1:
+            words = (whole * times + fresh * slides) * units * narrow / wide
+        else:
+            # from left to right: the order decides how 6.999... is truncated
+            words = whole * (narrow / wide) * times * units
+            words += fresh * (narrow / wide) * slides * units
+        is_exact = problem.counts_exactly == 1
+        work.accesses[t] = np.ceil(words * share) if is_exact else np.trunc(words * share)
 
 
 @kernel

@@ -106,27 +106,33 @@ def count_elements(problem: FlatProblem, work: Work) -> None:
     Reads: dimension, factor, stationary_cut.
     Fills: elements, extent, level_extent.
     """
+    for x in range(problem.operands):
+        count_operand_elements(problem, work, x)
+
+
+@kernel
+def count_operand_elements(problem: FlatProblem, work: Work, x: int) -> None:
+    """The same for the levels of one operand."""
     for view in range(problem.views):
-        for x in range(problem.operands):
-            reset_tile(problem, work)
-            if problem.counts_clipped == 1:
-                _count_full_tiles(problem, work, x)
-                continue
-            done, product = 0, 1.0
-            for level in range(problem.levels[x] + 1):
-                tile = 1.0
-                for n in range(done, work.stationary_cut[x, level]):
-                    tile *= _growth(problem, work, x, work.dimension[n], work.factor[n])
-                done = work.stationary_cut[x, level]
-                if level > 0:
-                    for i in range(
-                        problem.first_unrolled[x, level - 1], problem.first_unrolled[x, level]
-                    ):
-                        factor = problem.unrolled_factor[view, x, i]
-                        dimension = problem.unrolled_dimension[x, i]
-                        tile *= _growth(problem, work, x, dimension, factor)
-                product *= tile
-                _keep_tile(problem, work, view, x, level, product)
+        reset_tile(problem, work)
+        if problem.counts_clipped == 1:
+            _count_full_tiles(problem, work, x)
+            continue
+        done, product = 0, 1.0
+        for level in range(problem.levels[x] + 1):
+            tile = 1.0
+            for n in range(done, work.stationary_cut[x, level]):
+                tile *= _growth(problem, work, x, work.dimension[n], work.factor[n])
+            done = work.stationary_cut[x, level]
+            if level > 0:
+                for i in range(
+                    problem.first_unrolled[x, level - 1], problem.first_unrolled[x, level]
+                ):
+                    factor = problem.unrolled_factor[view, x, i]
+                    dimension = problem.unrolled_dimension[x, i]
+                    tile *= _growth(problem, work, x, dimension, factor)
+            product *= tile
+            _keep_tile(problem, work, view, x, level, product)
 
 
 @kernel

@@ -48,12 +48,18 @@ def count_cycles(problem: FlatProblem, work: Work) -> None:
     Fills: cycles.
     """
     for x in range(problem.operands):
-        done, product = 0, 1.0
-        for level in range(problem.levels[x] + 1):
-            while done < work.stationary_cut[x, level]:
-                product *= work.factor[done]
-                done += 1
-            work.cycles[x, level] = product
+        count_operand_cycles(problem, work, x)
+
+
+@kernel
+def count_operand_cycles(problem: FlatProblem, work: Work, x: int) -> None:
+    """The same for the levels of one operand."""
+    done, product = 0, 1.0
+    for level in range(problem.levels[x] + 1):
+        while done < work.stationary_cut[x, level]:
+            product *= work.factor[done]
+            done += 1
+        work.cycles[x, level] = product
 
 
 @kernel

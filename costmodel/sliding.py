@@ -55,18 +55,18 @@ def measure_slides(problem: FlatProblem, work: Work) -> None:
 
 
 @kernel
-def bound_slides(problem: FlatProblem, work: Work) -> None:
-    """The most slides of each link, and the fewest new elements, in any order of the loops above.
+def bound_slides(problem: FlatProblem, work: Work, x: int) -> None:
+    """The most slides of each link of an input, and the fewest new elements.
 
-    All loops over one dimension may follow each other there, whatever comes first.
+    In any order of the loops above: all loops over one dimension may follow each other there,
+    whatever comes first.
 
     Reads: loops, dimension, factor, stationary_cut, cycles, elements, level_extent.
     Fills: slides, fresh, moved, run, extent.
     """
-    for x in range(1, problem.operands):
-        for link in range(1, problem.levels[x]):
-            if problem.reuses_windows[problem.memory[x, link]] == 1:
-                _bound_slides_of(problem, work, (x, link))
+    for link in range(1, problem.levels[x]):
+        if problem.reuses_windows[problem.memory[x, link]] == 1:
+            _bound_slides_of(problem, work, (x, link))
 
 
 @kernel

@@ -105,12 +105,23 @@ def count_moved_words(problem: FlatProblem, work: Work) -> None:
     """
     if problem.counts_clipped == 0:
         return
-    for t in range(problem.transfers):
-        happens = not is_backward(problem, t) or work.psum_above[0, link_of(problem, t)] == 1
-        work.stored[t] = stored_bits_of(problem, work, 0, t) if happens else 0.0
     for x in range(problem.operands):
         for link in range(problem.levels[x]):
+            store_link_bits(problem, work, x, link)
             count_link_words(problem, work, x, link)
+
+
+@kernel
+def store_link_bits(problem: FlatProblem, work: Work, x: int, link: int) -> None:
+    """Bits of an element of all transfers over a link, 0 of those that do not happen.
+
+    Reads: psum_above.
+    Fills: stored.
+    """
+    for i in range(problem.link_transfers[x, link]):
+        t = problem.link_transfer[x, link, i]
+        happens = not is_backward(problem, t) or work.psum_above[0, link] == 1
+        work.stored[t] = stored_bits_of(problem, work, 0, t) if happens else 0.0
 
 
 @kernel
@@ -165,22 +176,28 @@ def measure_transfers(problem: FlatProblem, work: Work) -> None:
     """
     for x in range(problem.operands):
         for link in range(problem.levels[x]):
-            periods = work.cycles[x, problem.levels[x]] / work.cycles[x, link]
-            is_spread = problem.counts_clipped == 1 and not has_equal_ends(problem, x, link)
-            for view in range(problem.views):
-                unfinished = x == OUT and work.psum_above[view, link] == 1
-                for i in range(problem.link_transfers[x, link]):
-                    t = problem.link_transfer[x, link, i]
-                    level = problem.transfer_level[t]
-                    stored = stored_bits_of(problem, work, view, t)
-                    boost = problem.boost[view, x, link] if link < level else 1.0
-                    words = work.elements[view, x, link] * boost
-                    if is_spread and link < level:
-                        words = work.largest[x, link]
-                    is_back = is_backward(problem, t)
-                    happens = unfinished or not is_back
-                    again = periods - (work.first_sums[link] if is_back else 0.0)
-                    work.bits[view, t] = words * stored if happens else 0.0
-                    work.times[view, t] = again if happens else 0.0
-                    if work.slides[x, link] > 0:
-                        work.fresh_bits[view, t] = work.fresh[view, x, link] * boost * stored
+            measure_link_transfers(problem, work, x, link)
+
+
+@kernel
+def measure_link_transfers(problem: FlatProblem, work: Work, x: int, link: int) -> None:
+    """The same for the transfers over one link."""
+    periods = work.cycles[x, problem.levels[x]] / work.cycles[x, link]
+    is_spread = problem.counts_clipped == 1 and not has_equal_ends(problem, x, link)
+    for view in range(problem.views):
+        unfinished = x == OUT and work.psum_above[view, link] == 1
+        for i in range(problem.link_transfers[x, link]):
+            t = problem.link_transfer[x, link, i]
+            level = problem.transfer_level[t]
+            stored = stored_bits_of(problem, work, view, t)
+            boost = problem.boost[view, x, link] if link < level else 1.0
+            words = work.elements[view, x, link] * boost
+            if is_spread and link < level:
+                words = work.largest[x, link]
+            is_back = is_backward(problem, t)
+            happens = unfinished or not is_back
+            again = periods - (work.first_sums[link] if is_back else 0.0)
+            work.bits[view, t] = words * stored if happens else 0.0
+            work.times[view, t] = again if happens else 0.0
+            if work.slides[x, link] > 0:
+                work.fresh_bits[view, t] = work.fresh[view, x, link] * boost * stored

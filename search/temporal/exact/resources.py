@@ -27,25 +27,26 @@ from typing import NamedTuple
 import numpy as np
 
 from nestmap.costmodel.busy_ports import moving_cycles
-from nestmap.costmodel.energy import count_accesses, memory_energy
+from nestmap.costmodel.energy import count_link_accesses
 from nestmap.costmodel.flat_problem import FlatProblem
-from nestmap.costmodel.footprint import count_bits, count_elements, find_partial_sums
+from nestmap.costmodel.footprint import count_bits, count_operand_elements, find_partial_sums
 from nestmap.costmodel.hops import hop_cycles, hop_energy_of, shared_below
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.record import OUT
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.loading import ALONE, HALF_SHARED, SHARED, average_width, link_cost
-from nestmap.costmodel.reuse import count_cycles
+from nestmap.costmodel.reuse import count_operand_cycles
 from nestmap.costmodel.skipping import skippable_cycles
 from nestmap.costmodel.sliding import bound_slides
 from nestmap.costmodel.stall import time_transfers
 from nestmap.costmodel.transfers import (
     count_first_sums,
-    count_moved_words,
+    count_link_words,
     is_backward,
     later_periods,
     link_of,
-    measure_transfers,
+    measure_link_transfers,
+    store_link_bits,
 )
 from nestmap.model.arrays import Flags, Floats, Ints
 from nestmap.search.temporal.exact.lattice import Lattice, load_point, most_levels
@@ -281,27 +282,52 @@ def _fill_all(
 def _put_boundaries(problem: FlatProblem, work: Work, cut: int) -> None:
     """Sets all boundaries of all operands to one place, with the longest windows."""
     for x in range(problem.operands):
-        for level in range(problem.levels[x] + 1):
-            work.stationary_cut[x, level] = cut
-            work.doubled[x, level] = 1
-        work.stationary_cut[x, problem.levels[x]] = work.loops
+        put_operand_boundaries(problem, work, x, cut)
+
+
+@kernel
+def put_operand_boundaries(problem: FlatProblem, work: Work, x: int, cut: int) -> None:
+    """Sets all boundaries of an operand to one place, with the longest windows."""
+    for level in range(problem.levels[x] + 1):
+        work.stationary_cut[x, level] = cut
+        work.doubled[x, level] = 1
+    work.stationary_cut[x, problem.levels[x]] = work.loops
 
 
 @kernel
 def _add_energy(problem: FlatProblem, work: Work, p: int, spent: Floats) -> None:
     """The energy of all links, for the boundaries in the work arrays."""
-    count_cycles(problem, work)
-    count_elements(problem, work)
-    bound_slides(problem, work)
-    find_partial_sums(problem, work)
-    count_first_sums(problem, work)
-    count_moved_words(problem, work)
-    measure_transfers(problem, work)
-    count_accesses(problem, work)
-    memory_energy(problem, work)
-    for t in range(problem.transfers):
-        energy = work.energy[t] + hop_energy_of(problem, work, t)
-        spent[problem.transfer_operand[t], link_of(problem, t), p] += energy
+    for x in range(problem.operands):
+        measure_operand(problem, work, x)
+        for link in range(problem.levels[x]):
+            spent[x, link, p] += link_energy(problem, work, x, link)
+
+
+@kernel
+def measure_operand(problem: FlatProblem, work: Work, x: int) -> None:
+    """What the links of an operand need, for its boundaries in the work arrays."""
+    count_operand_cycles(problem, work, x)
+    count_operand_elements(problem, work, x)
+    if x == OUT:
+        find_partial_sums(problem, work)
+        count_first_sums(problem, work)
+    else:
+        bound_slides(problem, work, x)
+
+
+@kernel
+def link_energy(problem: FlatProblem, work: Work, x: int, link: int) -> float:
+    """The energy of a link (pJ), hops included, after :func:`measure_operand`."""
+    if problem.counts_clipped == 1:
+        store_link_bits(problem, work, x, link)
+        count_link_words(problem, work, x, link)
+    measure_link_transfers(problem, work, x, link)
+    count_link_accesses(problem, work, x, link)
+    energy = 0.0
+    for i in range(problem.link_transfers[x, link]):
+        t = problem.link_transfer[x, link, i]
+        energy += work.accesses[t] * problem.transfer_energy[t] + hop_energy_of(problem, work, t)
+    return float(energy)
 
 
 @kernel
