@@ -29,10 +29,22 @@ from nestmap.model import MappingType, Objective
 from nestmap.model.arrays import Flags, Floats, Ints
 from nestmap.search.temporal.exact.capacity import capacity_with, forbid
 from nestmap.search.temporal.exact.incumbents import Incumbents
-from nestmap.search.temporal.exact.lattice import Lattice, grid_of_kinds, most_levels, put_primes
-from nestmap.search.temporal.exact.objective_bound import Goal, goal_of, rule_of
+from nestmap.search.temporal.exact.labels import (
+    NONE,
+    Pool,
+    find_paths,
+    limits_between,
+    new_pool,
+)
+from nestmap.search.temporal.exact.lattice import (
+    Lattice,
+    grid_of,
+    most_levels,
+    put_primes,
+    without_rest,
+)
+from nestmap.search.temporal.exact.objective_bound import Goal, costs_of, goal_of, rule_of
 from nestmap.search.temporal.exact.resources import ENERGY, Resources
-from nestmap.search.temporal.exact.rows import least_of_paths
 from nestmap.search.temporal.exact.space import Space, origin_bounds, remainders
 from nestmap.search.temporal.loop_factors import MOST_PRIMES
 
@@ -69,7 +81,7 @@ def cells_of(sizes: Floats, is_cut: Flags, ratio: float) -> Cells:
                 kinds += 1
         else:
             kinds = put_primes(factors, counts, kinds, d, int(sizes[d]))
-    return _with_extents(grid_of_kinds(factors, counts, kinds), ends, is_cut)
+    return _with_extents(grid_of(*without_rest(factors, counts, kinds)), ends, is_cut)
 
 
 @kernel
@@ -334,7 +346,7 @@ def least_in_tiles(problem: FlatProblem, sizes: Floats, relaxed: Relaxed, ratio:
     bound = float(origin_bounds(space)[0])
     if bound == inf:
         return inf
-    least, _ = least_of_paths(problem, space, inf, LABELS)
+    least, _ = _least_of_paths(problem, space, inf, LABELS)
     return max(bound, float(least))
 
 
@@ -351,3 +363,40 @@ def _space(
     forbid(problem, cells.lattice, capacity, spent)
     least = remainders(problem, cells.lattice, spent)
     return Space(cells.lattice, resources, least, capacity, rule_of(problem, sizes.prod(), goal))
+
+
+@kernel
+def _least_of_paths(
+    problem: FlatProblem, space: Space, below: float, labels: int
+) -> tuple[float, int]:
+    """The least energy of a path below a limit, else infinity, and how many labels were made.
+
+    The energy is -infinity if there are too many.
+    """
+    bound, made = origin_bounds(space)[0], 0
+    if bound >= below:
+        return np.inf, made
+    pool = new_pool(problem, space, labels)
+    for limit in limits_between(bound, below):
+        outcome = find_paths(problem, space, pool, limit)
+        made += outcome.labels
+        if not outcome.is_complete:
+            return -np.inf, made
+        label = _least_leftover(pool)
+        if label >= 0:
+            return float(costs_of(space.rule, space.resources, pool.spent[label, :1])[0]), made
+    return np.inf, made
+
+
+@kernel
+def _least_leftover(pool: Pool) -> int:
+    """The label at the corner that spends least of the first resource; NONE without any."""
+    least = NONE
+    states = pool.head.shape[1]
+    for state in range(states - 2, states):
+        label = pool.head[-1, state]
+        while label != NONE:
+            if least == NONE or pool.spent[label, 0] < pool.spent[least, 0]:
+                least = label
+            label = pool.after[label]
+    return int(least)

@@ -88,6 +88,15 @@ DIGESTS: Final[dict[int, tuple[str, ...]]] = {
         "f1ab1e1e9c5b54ab",
         "b5ee0b9290170e9f",
     ),
+    12: (
+        "a2802ffde8692594",
+        "176f5b0586073c7b",
+        "f6b3f02e78ae66d3",
+        "535190a0315022b5",
+        "5fed87673ad54ebd",
+        "ab4ccb9b6edf5ffe",
+        "b5ee0b9290170e9f",
+    ),
 }
 """What LOMA, SALSA, the spatial generator and, since 4, the exact search of each version find in
 the sample; since 2 with the bounds they report, since 5 with the labels of the exact search. Since

@@ -32,7 +32,7 @@ from nestmap.pipeline.stages.mapping.temporal_search import Evaluated, Rank, Tem
 from nestmap.search.spatial.all_mappings import SpatialCandidates
 from nestmap.search.temporal.exact.effort import LABELS_OF_A_SEARCH, Effort
 from nestmap.search.temporal.exact.incumbents import Costs
-from nestmap.search.temporal.exact.rows import ROUNDING
+from nestmap.search.temporal.exact.least_energy import ROUNDING
 from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact
 from nestmap.search.temporal.exact.walk import LeastEnergy, Walk, Watch, least_energy_of
 

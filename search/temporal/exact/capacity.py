@@ -52,43 +52,50 @@ def capacity_of(problem: FlatProblem, work: Work, lattice: Lattice) -> Capacity:
 @kernel
 def capacity_with(problem: FlatProblem, bits: Floats, finished: Flags) -> Capacity:
     """The tables of cuts that take so many bits [m, i, 2, p]."""
-    slot = np.zeros((problem.operands, most_levels(problem) + 1), np.int64)
-    tight = np.full(problem.memories, LOOSE, np.int64)
-    reserved = np.zeros(problem.memories)
-    count = 0
+    shape = problem.operands, most_levels(problem) + 1
+    slot, most, at_top = np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape[0])
     for m in range(problem.memories):
         for i in range(problem.slots[m]):
-            slot[problem.slot_operand[m, i], problem.slot_level[m, i]] = i
-        if problem.slots[m] > 1 and _most(problem, bits, m) > problem.memory_room[m]:
-            tight[m] = count
-            reserved[count] = _reserved(problem, bits, m)
+            x, level = problem.slot_operand[m, i], problem.slot_level[m, i]
+            slot[x, level] = i
+            most[x, level] = most_that_fits(bits[m, i], problem.memory_room[m])
+            if level == problem.levels[x]:
+                at_top[x] = bits[m, i, FINISHED, 0]
+    tight, reserved = tight_memories(problem, most, at_top)
+    return Capacity(bits, finished, slot, tight, reserved)
+
+
+@kernel
+def most_that_fits(bits: Floats, room: float) -> float:
+    """The most of the bits [2, p] that a slot may take which fit on their own."""
+    largest = 0.0
+    for p in range(bits.shape[1]):
+        for finished in (UNFINISHED, FINISHED):
+            if bits[finished, p] <= room:
+                largest = max(largest, bits[finished, p])
+    return largest
+
+
+@kernel
+def tight_memories(problem: FlatProblem, most: Floats, at_top: Floats) -> tuple[Ints, Floats]:
+    """[m] the index of each tight memory, or LOOSE, and [k] the bits that are reserved in these.
+
+    ``most`` [x, l] are the most bits with which each operand fits on its own, ``at_top`` [x] those
+    at its top level, which are reserved for inputs.
+    """
+    tight, reserved = np.full(problem.memories, LOOSE, np.int64), np.zeros(problem.memories)
+    count = 0
+    for m in range(problem.memories):
+        total, kept = 0.0, 0.0
+        for i in range(problem.slots[m]):
+            x, level = problem.slot_operand[m, i], problem.slot_level[m, i]
+            total += most[x, level]
+            if x != OUT and level == problem.levels[x]:
+                kept += at_top[x]
+        if problem.slots[m] > 1 and total > problem.memory_room[m]:
+            tight[m], reserved[count] = count, kept
             count += 1
-    return Capacity(bits, finished, slot, tight, reserved[:count])
-
-
-@kernel
-def _most(problem: FlatProblem, bits: Floats, m: int) -> float:
-    """The sum over the operands of the most bits with which each fits on its own."""
-    total = 0.0
-    for i in range(problem.slots[m]):
-        largest = 0.0
-        for p in range(bits.shape[3]):
-            for finished in (UNFINISHED, FINISHED):
-                if bits[m, i, finished, p] <= problem.memory_room[m]:
-                    largest = max(largest, bits[m, i, finished, p])
-        total += largest
-    return total
-
-
-@kernel
-def _reserved(problem: FlatProblem, bits: Floats, m: int) -> float:
-    """Bits of the inputs for which the memory is the top level."""
-    total = 0.0
-    for i in range(problem.slots[m]):
-        x, level = problem.slot_operand[m, i], problem.slot_level[m, i]
-        if x != OUT and level == problem.levels[x]:
-            total += bits[m, i, FINISHED, 0]
-    return total
+    return tight, reserved[:count]
 
 
 @kernel
@@ -153,22 +160,21 @@ def cut_bits(
 
 
 @kernel
-def take(
-    problem: FlatProblem,
-    capacity: Capacity,
-    place: tuple[int, int, int, int],
-    taken: Floats,
-) -> bool:
-    """Adds what one cut takes to ``taken`` [k]; false if it does not fit.
+def bits_at(problem: FlatProblem, capacity: Capacity, place: tuple[int, int, int, int]) -> float:
+    """The bits of a cut.
 
     ``place``: the operand, the level, whether the output was finished below, and the point.
     """
     x, level, finished, p = place
-    m = problem.memory[x, level]
-    bits = capacity.bits[m, capacity.slot[x, level], finished, p]
+    return float(capacity.bits[problem.memory[x, level], capacity.slot[x, level], finished, p])
+
+
+@kernel
+def take(problem: FlatProblem, tight: Ints, m: int, bits: float, taken: Floats) -> bool:
+    """Adds what one cut takes in a memory to ``taken`` [k]; false if it does not fit."""
     if bits > problem.memory_room[m]:
         return False
-    k = capacity.tight[m]
+    k = tight[m]
     if k == LOOSE:
         return True
     taken[k] += bits
@@ -176,14 +182,14 @@ def take(
 
 
 @kernel
-def forget(problem: FlatProblem, capacity: Capacity, crossed: Ints, taken: Floats) -> None:
+def forget(problem: FlatProblem, tight: Ints, crossed: Ints, taken: Floats) -> None:
     """Clears the memories whose operands have all crossed their cuts.
 
     ``crossed`` [x] is the number of boundaries crossed. The top cut of the output counts as crossed
     with the one below it, those of inputs are reserved from the beginning.
     """
     for m in range(problem.memories):
-        k = capacity.tight[m]
+        k = tight[m]
         if k == LOOSE:
             continue
         is_open = False
@@ -229,8 +235,17 @@ def _forbid_early_cuts(problem: FlatProblem, lattice: Lattice, spent: Floats) ->
     """Makes it infinitely costly to leave the innermost memory before what it has to hold."""
     last = len(lattice.depth) - 1
     for x in range(problem.operands):
-        for f in range(len(lattice.factors)):
-            if problem.held[x, lattice.factors[f, 0]] == 1 and lattice.factors[f, 1] > 1:
-                for p in range(len(lattice.depth)):
-                    if lattice.below[p, f] < lattice.below[last, f]:
-                        spent[:, x, 1, p] = np.inf
+        if not is_early(problem, x, lattice.factors, lattice.below[0], lattice.below[last]):
+            continue
+        for p in range(len(lattice.depth)):
+            if is_early(problem, x, lattice.factors, lattice.below[p], lattice.below[last]):
+                spent[:, x, 1, p] = np.inf
+
+
+@kernel
+def is_early(problem: FlatProblem, x: int, factors: Ints, below: Ints, every: Ints) -> bool:
+    """Whether loops that the innermost memory of an operand has to hold are left above a point."""
+    for f in range(len(factors)):
+        if problem.held[x, factors[f, 0]] == 1 and factors[f, 1] > 1 and below[f] < every[f]:
+            return True
+    return False

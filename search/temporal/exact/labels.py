@@ -17,7 +17,7 @@ from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.record import OUT, copy_row
 from nestmap.model.arrays import Floats, Ints
-from nestmap.search.temporal.exact.capacity import forget, take
+from nestmap.search.temporal.exact.capacity import bits_at, forget, take
 from nestmap.search.temporal.exact.objective_bound import costs_of, is_worth
 from nestmap.search.temporal.exact.space import Space
 
@@ -50,9 +50,6 @@ def new_pool(problem: FlatProblem, space: Space, labels: int) -> Pool:
     """An empty pool."""
     resources = len(space.resources.kind)
     width = resources + len(space.capacity.reserved)
-    states = 2
-    for x in range(problem.operands):
-        states *= problem.levels[x] + 1
     compared = space.resources.compared
     order = np.arange(compared + width - resources)
     for n in range(compared, len(order)):
@@ -62,7 +59,7 @@ def new_pool(problem: FlatProblem, space: Space, labels: int) -> Pool:
         np.empty(labels, np.int64),
         np.empty(labels, np.int64),
         np.empty(labels, np.int64),
-        np.empty((len(space.lattice.depth), states), np.int64),
+        np.empty((len(space.lattice.depth), count_states(problem)), np.int64),
         np.zeros(problem.operands, np.int64),
         np.zeros(resources),
         np.zeros(width),
@@ -83,17 +80,16 @@ def leftover(pool: Pool) -> list[int]:
 
 
 @kernel
-def least_leftover(pool: Pool) -> int:
-    """The label at the corner that spends least of the first resource; NONE without any."""
-    least = NONE
-    states = pool.head.shape[1]
-    for state in range(states - 2, states):
-        label = pool.head[-1, state]
-        while label != NONE:
-            if least == NONE or pool.spent[label, 0] < pool.spent[least, 0]:
-                least = label
-            label = pool.after[label]
-    return int(least)
+def limits_between(bound: float, most: float) -> Floats:
+    """Limits from a bound up to the incumbent, or to infinity without one.
+
+    A low limit takes few labels, and suffices if the optimum is low.
+    """
+    if most < np.inf:
+        return bound + (most - bound) * np.array((1 / 16, 1 / 4, 1.0))
+    limits = bound * (1 + np.array((0.01, 0.04, 0.16, 0.64, 2.56, 0.0)))
+    limits[len(limits) - 1] = np.inf  # also if the bound is 0
+    return limits
 
 
 @kernel
@@ -112,7 +108,7 @@ def find_paths(problem: FlatProblem, space: Space, pool: Pool, limit: float) -> 
             while n != NONE:
                 if used + problem.operands + kinds > len(pool.parent):
                     return Outcome(used, False)
-                finished = _decode(problem, s, pool.crossed)
+                finished = decode(problem, s, pool.crossed)
                 used = _cross_each(problem, space, pool, (n, used, p, finished), limit)
                 used = _add_each(problem, space, pool, (n, used, p, s), limit)
                 n = int(pool.after[n])
@@ -140,10 +136,9 @@ def _cross_each(
             pool.crossed[x] += 1
             after = int(space.capacity.finished[p]) if x == OUT else finished
             if is_worth_following(problem, space, pool, p, limit):
-                forget(
-                    problem, space.capacity, pool.crossed, pool.made[len(space.resources.kind) :]
-                )
-                s = _encode(problem, pool.crossed, after)
+                taken = pool.made[len(space.resources.kind) :]
+                forget(problem, space.capacity.tight, pool.crossed, taken)
+                s = encode(problem, pool.crossed, after)
                 used = _add(pool, (p, s), used, (n, -1 - x))
             pool.crossed[x] -= 1
     return used
@@ -162,12 +157,14 @@ def spend(
             return False
     taken = pool.made[resources:]
     copy_row(taken, pool.spent[n, resources:])
-    if level > 0 and not take(problem, space.capacity, (x, level, finished, p), taken):
-        return False
-    top = problem.levels[x]
+    capacity, top = space.capacity, problem.levels[x]
+    if level > 0:
+        bits = bits_at(problem, capacity, (x, level, finished, p))
+        if not take(problem, capacity.tight, problem.memory[x, level], bits, taken):
+            return False
     if x == OUT and level == top - 1:
-        here = int(space.capacity.finished[p])
-        return take(problem, space.capacity, (x, top, here, p), taken)
+        bits = bits_at(problem, capacity, (x, top, int(capacity.finished[p]), p))
+        return take(problem, capacity.tight, problem.memory[x, top], bits, taken)
     return True
 
 
@@ -214,9 +211,9 @@ def _add(pool: Pool, at: tuple[int, int], used: int, way: tuple[int, int]) -> in
     before, n = NONE, pool.head[p, s]
     while n != NONE:
         following = pool.after[n]
-        if _is_at_most(pool.spent[n], pool.made, pool.compared):
+        if is_at_most(pool.spent[n], pool.made, pool.compared):
             return used
-        if not _is_at_most(pool.made, pool.spent[n], pool.compared):
+        if not is_at_most(pool.made, pool.spent[n], pool.compared):
             before = n
         elif before == NONE:
             pool.head[p, s] = following
@@ -234,7 +231,8 @@ def _add(pool: Pool, at: tuple[int, int], used: int, way: tuple[int, int]) -> in
 
 
 @kernel
-def _is_at_most(one: Floats, other: Floats, compared: Ints) -> bool:
+def is_at_most(one: Floats, other: Floats, compared: Ints) -> bool:
+    """Whether one label has spent and taken no more than another."""
     at = 0
     while at < len(compared) and one[compared[at]] <= other[compared[at]]:
         at += 1
@@ -242,7 +240,17 @@ def _is_at_most(one: Floats, other: Floats, compared: Ints) -> bool:
 
 
 @kernel
-def _encode(problem: FlatProblem, crossed: Ints, finished: int) -> int:
+def count_states(problem: FlatProblem) -> int:
+    """How many states there are; in the last two all boundaries are crossed."""
+    states = 2
+    for x in range(problem.operands):
+        states *= problem.levels[x] + 1
+    return states
+
+
+@kernel
+def encode(problem: FlatProblem, crossed: Ints, finished: int) -> int:
+    """A number for the boundaries crossed [x] and whether the output was finished below."""
     state = 0
     for x in range(problem.operands):
         state = state * (problem.levels[x] + 1) + crossed[x]
@@ -250,7 +258,7 @@ def _encode(problem: FlatProblem, crossed: Ints, finished: int) -> int:
 
 
 @kernel
-def _decode(problem: FlatProblem, state: int, crossed: Ints) -> int:
+def decode(problem: FlatProblem, state: int, crossed: Ints) -> int:
     """Fills ``crossed``; returns whether the output was finished."""
     finished, state = state % 2, state // 2
     for x in range(problem.operands - 1, -1, -1):

@@ -86,11 +86,17 @@ def prime_lattice(sizes: Floats) -> Lattice:
     Without iterations there is one loop of size 1, as in
     :func:`~nestmap.search.temporal.loop_factors.loop_factors`.
     """
+    return grid_of(*prime_counts(sizes))
+
+
+@kernel
+def prime_counts(sizes: Floats) -> tuple[Ints, Ints]:
+    """[f, 2] the prime factors of all temporal iterations [d], and how many there are of each."""
     factors = np.empty((len(sizes) * MOST_PRIMES, 2), np.int64)
     counts, kinds = np.empty(len(factors), np.int64), 0
     for d in range(len(sizes)):
         kinds = put_primes(factors, counts, kinds, d, int(sizes[d]))
-    return grid_of_kinds(factors, counts, kinds)
+    return without_rest(factors, counts, kinds)
 
 
 @kernel
@@ -104,12 +110,12 @@ def put_primes(factors: Ints, counts: Ints, kinds: int, d: int, size: int) -> in
 
 
 @kernel
-def grid_of_kinds(factors: Ints, counts: Ints, kinds: int) -> Lattice:
-    """The lattice of the first factors; without any, there is one loop of size 1."""
+def without_rest(factors: Ints, counts: Ints, kinds: int) -> tuple[Ints, Ints]:
+    """The first factors and their counts; without any, there is one loop of size 1."""
     if kinds == 0:
         factors[0, 0], factors[0, 1], counts[0] = 0, 1, 1
         kinds = 1
-    return grid_of(factors[:kinds], counts[:kinds])
+    return factors[:kinds], counts[:kinds]
 
 
 @kernel
@@ -143,16 +149,19 @@ def grid_of(factors: Ints, counts: Ints) -> Lattice:
 @kernel
 def load_point(work: Work, lattice: Lattice, p: int) -> None:
     """Writes an order to the work arrays that passes through the point."""
-    last = len(lattice.depth) - 1
+    load_below(work, lattice.factors, lattice.below[p], lattice.below[len(lattice.depth) - 1])
+
+
+@kernel
+def load_below(work: Work, factors: Ints, below: Ints, every: Ints) -> None:
+    """Writes an order that begins with ``below`` [f] of the factors; there are ``every`` [f]."""
     n = 0
-    for f in range(len(lattice.factors)):
-        for _ in range(lattice.below[p, f]):
-            work.dimension[n] = lattice.factors[f, 0]
-            work.factor[n] = lattice.factors[f, 1]
+    for f in range(len(factors)):
+        for _ in range(below[f]):
+            work.dimension[n], work.factor[n] = factors[f, 0], factors[f, 1]
             n += 1
-    for f in range(len(lattice.factors)):
-        for _ in range(lattice.below[p, f], lattice.below[last, f]):
-            work.dimension[n] = lattice.factors[f, 0]
-            work.factor[n] = lattice.factors[f, 1]
+    for f in range(len(factors)):
+        for _ in range(below[f], every[f]):
+            work.dimension[n], work.factor[n] = factors[f, 0], factors[f, 1]
             n += 1
     work.loops = n

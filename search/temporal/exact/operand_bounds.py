@@ -1,35 +1,43 @@
 """Lower bounds of the energy of many spatial mappings from each operand on its own.
 
-Data of an operand stays in place while ir loops run, so that no boundary of it is better off below
-an ir loop: the lattice of the relevant factors, with all ir loops innermost, has the least that the
-operand spends. The innermost loop decides for which operands: data that it indexes is reread by
-the array in each cycle, and memories that hold one word of it hand this on in each cycle too. So
-a row spends at least the sum over its operands for the best innermost loop, which tells rows apart
-whose innermost memories are small: no loop leaves both weights and sums in place.
+Tables with all ir loops innermost have the least that an operand spends; see
+:mod:`nestmap.search.temporal.exact.operand_tables`. The innermost loop decides for which operands:
+data that it indexes is reread by the array in each cycle, and memories that hold one word of it
+hand this on in each cycle too. So a row spends at least the sum over its operands for the best
+innermost loop, which tells rows apart whose innermost memories are small: no loop leaves both
+weights and sums in place.
 
 Many rows share what matters to one operand: it is computed once for all of them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import numpy as np
 
 from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.flatten import flatten_problem
 from nestmap.costmodel.kernel.jit import kernel
-from nestmap.costmodel.kernel.record import FRACTIONAL, OUT, copy_record, copy_row, new_record
+from nestmap.costmodel.kernel.record import FRACTIONAL, OUT, copy_record, new_record
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.reuse import IRRELEVANT
 from nestmap.costmodel.spatial import put_unrollings, temporal_sizes
 from nestmap.model import MappingProblem
-from nestmap.model.arrays import Floats, Ints
+from nestmap.model.arrays import Flags, Floats, Ints
 from nestmap.search.parallel import map_in_order
 from nestmap.search.spatial.unrolling_table import UnrollingTable
-from nestmap.search.temporal.exact.capacity import cut_bits
-from nestmap.search.temporal.exact.lattice import Lattice, load_point, most_levels, prime_lattice
-from nestmap.search.temporal.exact.resources import energy_resource
-from nestmap.search.temporal.exact.space import MOST_CELLS, accumulate
-from nestmap.search.temporal.slot_candidates import whole_tensor
+from nestmap.search.temporal.exact.lattice import most_levels, prime_counts
+from nestmap.search.temporal.exact.operand_tables import (
+    ARRAY,
+    OperandTable,
+    boundary_energy,
+    first_cut,
+    grows_when_finished,
+    has_large_table,
+    operand_table,
+)
 
 RELEVANT_FIRST, IRRELEVANT_FIRST = 0, 1
 """Whether the innermost loop is relevant to an operand, or leaves its data in place."""
@@ -39,26 +47,89 @@ BLOCK = 64
 """Rows that a thread takes at a time."""
 
 
-def operand_bounds(problem: MappingProblem, table: UnrollingTable, workers: int) -> Floats:
-    """[row] lower bounds of the energy of the memories (pJ), for any temporal mapping."""
+class Plan(NamedTuple):
+    """How operands are bounded."""
+
+    is_searched: bool  # a search of each row makes all tables anyway, so the largest may wait
+    workers: int
+
+
+def operand_bounds(
+    problem: MappingProblem, table: UnrollingTable, improves: Callable[[Floats], Flags], plan: Plan
+) -> Floats:
+    """[row] lower bounds of the energy of the memories (pJ), for any temporal mapping.
+
+    Each operand has tables for the rows alone whose bounds still improve on what is known.
+    """
     layer, unrollings, first = flatten_problem(problem), table.unrollings, table.first
     equals = first_equals(copy_record(layer), unrollings, first)
-    energies = np.zeros((*equals.shape, 2))
-    blocks = [
-        (x, rows[i : i + BLOCK])
-        for x, rows in enumerate(map(np.unique, equals))
-        for i in range(0, len(rows), BLOCK)
-    ]
+    energies = compulsory_energies(copy_record(layer), new_record(Work), unrollings, first)
+    bounds = sum_bounds(layer, unrollings, first, energies)
 
     def run(block: tuple[int, Ints]) -> Floats:
-        x, rows = block
         flat, work = copy_record(layer), new_record(Work)
-        return operand_energies(flat, work, unrollings, first, x, rows)
+        return operand_energies(flat, work, unrollings, first, *block)
 
-    found = map_in_order(run, blocks, workers)
-    for (x, rows), least in zip(blocks, found, strict=True):
-        energies[x, rows] = least
-    return sum_bounds(layer, unrollings, first, energies, equals)
+    for x in _operands(layer, plan):
+        rows = np.unique(equals[x, improves(bounds)])
+        blocks = [(x, rows[i : i + BLOCK]) for i in range(0, len(rows), BLOCK)]
+        least = np.zeros(energies.shape[1:])
+        for (_, some), found in zip(blocks, map_in_order(run, blocks, plan.workers), strict=True):
+            least[some] = found
+        energies[x] = np.maximum(energies[x], least[equals[x]])
+        bounds = sum_bounds(layer, unrollings, first, energies)
+    return bounds
+
+
+def _operands(layer: FlatProblem, plan: Plan) -> list[int]:
+    """The operands to make tables of: those that few loops index first, as theirs are small."""
+    sizes = layer.loop_size[: layer.dimensions]
+    iterations = [
+        float(sizes[layer.relevance[x, : layer.dimensions] != IRRELEVANT].prod())
+        for x in range(layer.operands)
+    ]
+    operands = sorted(range(layer.operands), key=iterations.__getitem__)
+    is_made_anyway = plan.is_searched and layer.counts_exactly == 1
+    return operands[:-1] if is_made_anyway else operands
+
+
+@kernel
+def compulsory_energies(problem: FlatProblem, work: Work, unrollings: Ints, first: Ints) -> Floats:
+    """[x, row, kind of innermost loop] what an operand spends if all fitted everywhere (pJ).
+
+    Each word crosses each boundary once then. Zero in the reference's counting, which rounds the
+    words of tiles that are fractions. The records are scratch; ``problem`` describes the layer.
+    """
+    energies = np.zeros((problem.operands, len(first) - 1, 2))
+    sizes = np.empty(problem.dimensions)
+    for row in range(len(first) - 1):
+        unrolled = unrollings[first[row] : first[row + 1]]
+        put_unrollings(problem, unrolled)
+        temporal_sizes(problem, unrolled, sizes)
+        for x in range(problem.operands):
+            if problem.counts_exactly == 1 and not (x == OUT and grows_when_finished(problem)):
+                _put_compulsory(problem, work, sizes, x, energies[x, row])
+    return energies
+
+
+@kernel
+def _put_compulsory(
+    problem: FlatProblem, work: Work, sizes: Floats, x: int, energies: Floats
+) -> None:
+    """Writes a loop for each dimension, those that leave the operand's data in place first."""
+    still, work.loops = 0, 0
+    for is_still in (True, False):
+        for d in range(problem.dimensions):
+            if (problem.relevance[x, d] == IRRELEVANT) == is_still:
+                work.dimension[work.loops], work.factor[work.loops] = d, sizes[d]
+                work.loops += 1
+        still = work.loops if is_still else still
+    once = 0.0
+    for level in range(1, problem.levels[x]):
+        once += boundary_energy(problem, work, (x, level), work.loops)
+    array, kept = (x, int(ARRAY)), first_cut(problem, x, still)
+    energies[IRRELEVANT_FIRST] = once + boundary_energy(problem, work, array, kept)
+    energies[RELEVANT_FIRST] = once + boundary_energy(problem, work, array, 0)
 
 
 @kernel
@@ -145,105 +216,59 @@ def operand_energies(
     Zero if a table would be too large. The records are scratch; ``problem`` describes the layer.
     """
     energies = np.zeros((len(rows), 2))
-    if x == OUT and problem.partial_bits[x, 0] < problem.element_bits[x, 0]:
-        return energies  # moving a boundary above an ir loop may cost energy
-    most = problem.operands * (most_levels(problem) + 1)
-    for other in range(problem.operands):
-        if other != x:
-            problem.levels[other] = 0  # so that tables have this operand alone
+    if x == OUT and grows_when_finished(problem):
+        return energies
     sizes = np.empty(problem.dimensions)
     for i in range(len(rows)):
         unrolled = unrollings[first[rows[i]] : first[rows[i] + 1]]
         put_unrollings(problem, unrolled)
         problem.views = 1  # energy and capacity have only the fractional view
         temporal_sizes(problem, unrolled, sizes)
-        lattice = _operand_lattice(problem, x, sizes)
-        if len(lattice.depth) * most <= MOST_CELLS:
-            _least_of(problem, work, lattice, x, energies[i])
+        factors, counts = prime_counts(sizes)
+        if not has_large_table(problem, factors, counts, x):
+            table = operand_table(problem, work, factors, counts, x)
+            energies[i, IRRELEVANT_FIRST] = table.least[0, 0]
+            energies[i, RELEVANT_FIRST] = _relevant_first(problem, work, table, x)
     return energies
 
 
 @kernel
-def _operand_lattice(problem: FlatProblem, x: int, sizes: Floats) -> Lattice:
-    """The prime factors of relevant dimensions above the loops over ir dimensions, one for each."""
-    relevant, kept = sizes.copy(), np.empty(problem.dimensions, np.int64)
-    count = 0
-    for d in range(problem.dimensions):
-        if problem.relevance[x, d] == IRRELEVANT:
-            relevant[d] = 1.0
-            if sizes[d] > 1.0:
-                kept[count] = d
-                count += 1
-    grid = prime_lattice(relevant)
-    points, kinds = grid.below.shape
-    factors = np.empty((kinds + count, 2), np.int64)
-    below = np.zeros((points + count, kinds + count), np.int64)
-    depth = np.empty(points + count, np.int64)
-    step = np.empty((points + count, kinds + count), np.int64)
-    step[:] = -1
-    for f in range(count):
-        factors[f, 0], factors[f, 1] = kept[f], int(sizes[kept[f]])
-        below[f + 1 :, f], depth[f], step[f, f] = 1, f, f + 1
-    for f in range(kinds):
-        copy_row(factors[count + f], grid.factors[f])
-    for p in range(points):
-        depth[count + p] = grid.depth[p] + count
-        for f in range(kinds):
-            below[count + p, count + f] = grid.below[p, f]
-            step[count + p, count + f] = grid.step[p, f] + count if grid.step[p, f] >= 0 else -1
-    return Lattice(factors, below, depth, step)
+def _relevant_first(problem: FlatProblem, work: Work, table: OperandTable, x: int) -> float:
+    """The least that an operand spends if its innermost loop is relevant.
 
-
-@kernel
-def _least_of(problem: FlatProblem, work: Work, lattice: Lattice, x: int, energies: Floats) -> None:
-    spent = energy_resource(problem, work, lattice).spent[0, x]
-    whole = whole_tensor(problem, work, x)
-    for p in range(len(lattice.depth)):
-        load_point(work, lattice, p)
-        for level in range(1, problem.levels[x] + 1):
-            m = problem.memory[x, level]
-            bits = cut_bits(problem, work, (m, x, level), lattice.depth[p], whole)
-            if min(bits) > problem.memory_room[m]:
-                spent[level, p] = np.inf
-    least = np.zeros(spent.shape)
-    accumulate(lattice, spent, problem.levels[x], least)
-    stays = 0
-    for f in range(len(lattice.factors)):
-        is_loop = (
-            len(lattice.depth) > 1 and problem.relevance[x, lattice.factors[f, 0]] == IRRELEVANT
-        )
-        stays += 1 if is_loop else 0
-    kept = stays if x != OUT and problem.holds_inputs == 1 else 0
-    energies[IRRELEVANT_FIRST] = spent[0, kept] + least[1, 0]
-    if stays > 0:
-        # no boundary is above the ir loops alone
-        spent[1 : problem.levels[x], 1 : stays + 1] = np.inf
-        accumulate(lattice, spent, problem.levels[x], least)
-    energies[RELEVANT_FIRST] = spent[0, 0] + least[1, 0]
-
-
-@kernel
-def sum_bounds(
-    problem: FlatProblem, unrollings: Ints, first: Ints, energies: Floats, equals: Ints
-) -> Floats:
-    """[row] the least sum over the operands, for any innermost loop, without the array's energy.
-
-    ``energies`` [x, row, 2] is known for the rows in ``equals`` [x, row].
+    No boundary is crossed above ir loops alone, so each is at the origin or above that loop.
     """
+    lattice, top = table.lattice, problem.levels[x]
+    least = table.least[top, 0]
+    for level in range(top - 1, -1, -1):
+        here, m = np.inf, problem.memory[x, level]
+        if level == 0 or table.bits[level, :, 0].min() <= problem.memory_room[m]:
+            here = boundary_energy(problem, work, (x, level), 0)
+        least += here
+        for f in range(len(lattice.factors)):
+            after = lattice.step[0, f]
+            if after >= 0 and level > 0:
+                least = min(least, table.least[level, after])
+    return float(least)
+
+
+@kernel
+def sum_bounds(problem: FlatProblem, unrollings: Ints, first: Ints, energies: Floats) -> Floats:
+    """[row] the least sum over the operands, for any innermost loop, without the array's energy."""
     rows = len(first) - 1
     bounds, sizes = np.empty(rows), np.empty(problem.dimensions)
     for row in range(rows):
         temporal_sizes(problem, unrollings[first[row] : first[row + 1]], sizes)
         least, total, is_still = np.inf, 0.0, True
         for x in range(problem.operands):
-            total += energies[x, equals[x, row], IRRELEVANT_FIRST]
+            total += energies[x, row, IRRELEVANT_FIRST]
         for d in range(problem.dimensions):
             if sizes[d] > 1.0:
                 is_still, some = False, 0.0
                 for x in range(problem.operands):
                     stays = problem.relevance[x, d] == IRRELEVANT
                     kind = IRRELEVANT_FIRST if stays else RELEVANT_FIRST
-                    some += energies[x, equals[x, row], kind]
+                    some += energies[x, row, kind]
                 least = min(least, some)
         bounds[row] = total if is_still else least
     return bounds

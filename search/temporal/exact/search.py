@@ -23,7 +23,6 @@ from pydantic import Field
 from nestmap.costmodel.evaluate import evaluate_batch
 from nestmap.costmodel.evaluate_rows import Columns
 from nestmap.costmodel.flat_problem import FlatProblem
-from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.record import new_record
 from nestmap.model import (
     CostBounds,
@@ -46,7 +45,7 @@ from nestmap.search.spatial.lower_bounds import lower_bounds
 from nestmap.search.temporal.exact.descent import Descent, Status, descend, new_descent
 from nestmap.search.temporal.exact.effort import SearchClock
 from nestmap.search.temporal.exact.incumbents import Costs, Incumbents
-from nestmap.search.temporal.exact.labels import find_paths, leftover, new_pool
+from nestmap.search.temporal.exact.labels import find_paths, leftover, limits_between, new_pool
 from nestmap.search.temporal.exact.objective_bound import costs_of, goal_of
 from nestmap.search.temporal.exact.space import Prepared, Space, is_too_large, origin_bound, prepare
 from nestmap.search.temporal.loma import feasible_orders
@@ -55,24 +54,6 @@ from nestmap.search.temporal.memory_allocation import Failures, fits_rows
 from nestmap.search.temporal.ordering import PinnedOrder, pinned_orders
 from nestmap.search.temporal.pinned import pinned_batch
 from nestmap.search.temporal.salsa import Annealing, salsa
-
-# --- ever higher limits of the passes of a search ---
-
-
-@kernel
-def limits_between(bound: float, most: float) -> Floats:
-    """Limits from a bound up to the incumbent, or to infinity without one.
-
-    A low limit takes few labels, and suffices if the optimum is low.
-    """
-    if most < np.inf:
-        return bound + (most - bound) * np.array((1 / 16, 1 / 4, 1.0))
-    limits = bound * (1 + np.array((0.01, 0.04, 0.16, 0.64, 2.56, 0.0)))
-    limits[len(limits) - 1] = np.inf  # also if the bound is 0
-    return limits
-
-
-# --- passes over the paths of a space: those that may be better, evaluated by the cost model ---
 
 # --- from a path through the lattice to the mapping that it stands for ---
 

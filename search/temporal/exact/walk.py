@@ -27,7 +27,7 @@ from nestmap.model import (
     SpatialProblem,
     front_rows,
 )
-from nestmap.model.arrays import Flags, Ints
+from nestmap.model.arrays import Flags, Floats, Ints
 from nestmap.model.base import copy_with
 from nestmap.model.evaluation.objective import gap_to
 from nestmap.search.parallel import map_in_order
@@ -42,9 +42,10 @@ from nestmap.search.temporal.exact.effort import (
 )
 from nestmap.search.temporal.exact.fitting_rows import different_rows
 from nestmap.search.temporal.exact.incumbents import Costs, Incumbents
-from nestmap.search.temporal.exact.objective_bound import goal_of
-from nestmap.search.temporal.exact.operand_bounds import operand_bounds
-from nestmap.search.temporal.exact.rows import ROUNDING, RowTable, bound_row, least_energies
+from nestmap.search.temporal.exact.least_energy import ROUNDING, least_energies
+from nestmap.search.temporal.exact.operand_bounds import Plan, operand_bounds
+from nestmap.search.temporal.exact.operand_tables import grows_when_finished
+from nestmap.search.temporal.exact.rows import RowTable, bound_row
 from nestmap.search.temporal.exact.search import (
     LABELS_OF_A_SUM,
     ExactOptions,
@@ -105,16 +106,21 @@ class Result(NamedTuple):
         return Result(found, self.labels + other.labels, self.work + other.work)
 
 
-def row_table(
-    candidates: SpatialCandidates, objective: Objective | None, workers: int = 1
-) -> RowTable:
-    """The rows as kernels read them, with lower bounds; the better of two of the energy."""
+def row_table(candidates: SpatialCandidates, known: Incumbents, plan: Plan) -> RowTable:
+    """The rows as kernels read them, with lower bounds; the better of two of the energy.
+
+    Bounds of rows that do not improve on what is known may be lower than they could be.
+    """
     problem, table = candidates.problem, candidates.table
     computation, cheap = array_energies(problem, table), candidates.bounds
+    constant = computation + flatten_problem(problem).leakage * cheap.latency
+
+    def improves(memories: Floats) -> Flags:
+        return known.improved_by(np.maximum(cheap.energy, memories + constant), cheap.latency)
+
     energy = cheap.energy
-    if objective is not Objective.LATENCY:
-        leakage = flatten_problem(problem).leakage * cheap.latency
-        bounds = operand_bounds(problem, table, workers) + computation + leakage
+    if known.objective is not Objective.LATENCY:
+        bounds = operand_bounds(problem, table, improves, plan) + constant
         energy = np.maximum(energy, bounds)
     return RowTable(table.unrollings, table.first, computation, energy, cheap.latency)
 
@@ -131,7 +137,8 @@ def _is_plain(problem: MappingProblem, objective: Objective | None, options: Exa
     leaks = flatten_problem(problem).leakage > 0
     is_even = options.mapping_type is MappingType.EVEN
     is_sum = objective is Objective.ENERGY and not (leaks or is_even)
-    return is_sum and not (has_order(problem.constraints) or reuses_windows(problem))
+    is_free = not (has_order(problem.constraints) or reuses_windows(problem))
+    return is_sum and is_free and not grows_when_finished(flatten_problem(problem))
 
 
 class LeastEnergy(NamedTuple):
@@ -158,10 +165,9 @@ def least_energy_of(problems: Sequence[SpatialProblem], options: ExactOptions) -
     table = UnrollingTable.of(first, [x.spatial_mapping for x in problems])
     cheap, rows = lower_bounds_of(first, table), np.arange(len(problems))
     known = RowTable(table.unrollings, table.first, array_energies(first, table), *cheap)
-    flat, work = copy_record(flatten_problem(first)), new_record(Work)
-    goal, labels = goal_of(Incumbents(Objective.ENERGY), options.mapping_type), options.labels
+    flat, work, labels = copy_record(flatten_problem(first)), new_record(Work), options.labels
     for limit in (*(cheap.energy.min() * x for x in COMPARED_LIMITS), inf):  # it may be 0
-        found, _ = least_energies(flat, work, known, rows, goal, (float(limit), labels))
+        found, _ = least_energies(flat, work, known, rows, (float(limit), labels))
         least = float(found.min())
         if least == 0.0:
             break
@@ -225,12 +231,13 @@ class Walk:
         self._known = known
         self._options, self._effort = options, effort
         self._watch, self._whole, self._late = watch, effort.labels, list[int]()
-        self._table = row_table(self._candidates, objective, options.workers)
+        self._is_plain = _is_plain(candidates.problem, objective, options)
+        plan = Plan(self._is_plain, options.workers)
+        self._table = row_table(self._candidates, known, plan)
         energy, latency = self._table.energy, self._table.latency
         self._bounds = known.value_of(energy, latency)
         self._order: Ints = np.lexsort((energy, self._bounds))
         self._improving, self._is_over = set[int](), False
-        self._is_plain = _is_plain(candidates.problem, objective, options)
         self.labels = 0
 
     @property
@@ -376,8 +383,8 @@ class Walk:
     def _least(self, flat: FlatProblem, row: int, known: Incumbents) -> Result:
         """Kernels find the least energy; the exact search tries again where a limit ends theirs."""
         options, rows = self._options, np.array([row], np.int64)
-        goal, limits = goal_of(known, options.mapping_type), (known.limit, options.labels)
-        least, labels = least_energies(flat, new_record(Work), self._table, rows, goal, limits)
+        limits = known.limit, options.labels
+        least, labels = least_energies(flat, new_record(Work), self._table, rows, limits)
         work = labels // LABELS_OF_A_SUM + LABELS_OF_AN_ENERGY_ROW
         made, energy = Result([], labels, work), float(least[0])
         if energy == -inf:

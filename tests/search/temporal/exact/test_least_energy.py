@@ -1,0 +1,77 @@
+"""The least energy of each spatial mapping beside an exact search of it, and its bounds."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+import pytest
+
+from nestmap.costmodel.flat_problem import FlatProblem
+from nestmap.costmodel.flatten import flatten_problem
+from nestmap.costmodel.kernel.record import copy_record, new_record
+from nestmap.costmodel.kernel.work import Work
+from nestmap.model import Counting, Objective
+from nestmap.model.arrays import Floats
+from nestmap.search.spatial.all_mappings import all_spatial_mappings
+from nestmap.search.spatial.unrolling_table import UnrollingTable, array_energies
+from nestmap.search.temporal.exact.least_energy import least_energies
+from nestmap.search.temporal.exact.operand_bounds import compulsory_energies, operand_energies
+from nestmap.search.temporal.exact.rows import RowTable
+from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact
+from tests.search.temporal.exact.oracle import least
+from tests.search.temporal.exact.problems import Kind, seeded_problem
+from tests.sweeps import STRESS
+
+SEEDS = 300 if STRESS else 12
+MOST_MAPPINGS = 1000
+LABELS = 100_000
+ROUNDING = 1e-12
+
+KINDS = (Kind.PLAIN, Kind.IMC, Kind.FREE_SUMS, Kind.ZEROS, Kind.DATAFLOW, Kind.HOPS)
+"""Kinds of which kernels find the optimum."""
+
+
+@pytest.mark.parametrize("counting", Counting)
+@pytest.mark.parametrize("kind", KINDS)
+def test_least_energies_are_those_of_the_exact_search(kind: Kind, counting: Counting) -> None:
+    found = 0
+    for seed in range(SEEDS):
+        candidates = all_spatial_mappings(
+            seeded_problem(kind, seed, MOST_MAPPINGS, counting).spatial.problem, mixed=True
+        )
+        problem, table = candidates.problem, candidates.table
+        none = np.zeros(len(candidates))
+        rows = RowTable(*table, array_energies(problem, table), none, none)
+        for row in range(0, len(candidates), max(1, len(candidates) // 6)):
+            batches = exact(SearchTask(candidates.spatial(row)), Objective.ENERGY, ExactOptions())
+            optimum = min(least(batch, Objective.ENERGY) for batch in batches)
+            for limit in (inf, optimum * (1 + 1e-9), optimum * (1 - 1e-9)):
+                energies, _ = least_energies(
+                    copy_record(flatten_problem(problem)),
+                    new_record(Work),
+                    rows,
+                    np.array([row]),
+                    (limit, LABELS),
+                )
+                expected = optimum if optimum < limit else inf
+                assert energies[0] == pytest.approx(expected, rel=ROUNDING), (seed, row)
+            found += optimum < inf
+    assert found > SEEDS
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_compulsory_energies_are_not_above_those_of_the_tables(kind: Kind) -> None:
+    for seed in range(SEEDS):
+        problem = seeded_problem(kind, seed, MOST_MAPPINGS).spatial.problem
+        table = all_spatial_mappings(problem, mixed=True).table
+        flat = flatten_problem(problem)
+        compulsory = compulsory_energies(copy_record(flat), new_record(Work), *table)
+        for x, energies in enumerate(compulsory):
+            assert (energies <= tables_of(flat, table, x) * (1 + ROUNDING)).all(), (seed, x)
+            assert (energies[:, 0] >= energies[:, 1] * (1 - ROUNDING)).all()
+
+
+def tables_of(flat: FlatProblem, table: UnrollingTable, x: int) -> Floats:
+    every = np.arange(len(table.first) - 1)
+    return operand_energies(copy_record(flat), new_record(Work), *table, x, every)
