@@ -9,7 +9,8 @@ their work since 5. Since 6 equal spatial mappings are searched once, since 7 th
 work last. Since 8 a spatial mapping that nothing fits has no bound. Since 9 memories hold
 full tiles, unless the reference counts. Since 10 the bound of a port's
 busy cycles is that of the smallest tiles where tiles are clipped. Since 11 exact counting fills up
-accesses. Since 12 the least energy of a spatial mapping is found in fewer labels.
+accesses. Since 12 the least energy of a spatial mapping is found in fewer labels, and
+the bound of energy is lower where units share words of clipped tiles.
 
 Results that a store has of another version are not reused. ``tests/search/test_version.py`` fails
 if searches find something else and this number is not increased.

@@ -23,7 +23,7 @@ from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.record import FRACTIONAL, OUT, copy_record, new_record
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.periods import End, divide_loops
-from nestmap.costmodel.reuse import IRRELEVANT
+from nestmap.costmodel.reuse import IRRELEVANT, PARTIALLY_RELEVANT
 from nestmap.costmodel.skipping import executed_share, skippable_cycles
 from nestmap.costmodel.spatial import put_unrollings, temporal_sizes, unrollings_of
 from nestmap.costmodel.transfers import count_link_words, is_backward, link_of
@@ -135,14 +135,7 @@ def _exact_bounds(
     What the innermost loop does not leave at the array crosses in each cycle. All that a port moves
     takes its cycles.
     """
-    _load_all(problem, work, sizes)
-    once = np.zeros((2, problem.transfers))  # energy, cycles
-    always = np.zeros((2, problem.transfers))
-    for t in range(problem.transfers):
-        work.stored[t] = 0.0 if is_backward(problem, t) else _least_bits(problem, t)
-    for x in range(problem.operands):
-        for link in range(problem.levels[x]):
-            _put_link(problem, work, (x, link), once, always)
+    once, always = least_traffic(problem, work, sizes)
     energy = problem.computation
     for t in range(problem.transfers):
         energy += once[0, t]
@@ -155,6 +148,22 @@ def _exact_bounds(
         more, busiest = _innermost(problem, -1, once, always, total)
     cycles = total * problem.cycles_per_operation + problem.drain
     return energy + more, max(cycles - skippable_cycles(problem, total), busiest)
+
+
+@kernel
+def least_traffic(problem: FlatProblem, work: Work, sizes: Floats) -> tuple[Floats, Floats]:
+    """[2, t] the least energy (pJ) of each transfer and cycles of its port, in exact counting.
+
+    Once with all loops below its link, or as few as there may be; then with none below the array.
+    """
+    _load_all(problem, work, sizes)
+    once, always = np.zeros((2, problem.transfers)), np.zeros((2, problem.transfers))
+    for t in range(problem.transfers):
+        work.stored[t] = 0.0 if is_backward(problem, t) else _least_bits(problem, t)
+    for x in range(problem.operands):
+        for link in range(problem.levels[x]):
+            _put_link(problem, work, (x, link), once, always)
+    return once, always
 
 
 @kernel
@@ -184,6 +193,7 @@ def _put_link(
     _put_least(problem, work, place, work.loops, once)
     if problem.counts_clipped == 1:
         _put_least_cycles(problem, work, place, once)
+        _put_first_unit(problem, work, place, once)
 
 
 @kernel
@@ -231,6 +241,40 @@ def _put_least_cycles(
             if (problem.transfer_level[t] > link) == (is_high == 1):
                 wide = problem.port_max[problem.transfer_port[t]]
                 least[1, t] = np.ceil(elements * work.stored[t] / wide) * executed
+
+
+@kernel
+def _put_first_unit(
+    problem: FlatProblem, work: Work, place: tuple[int, int], least: Floats
+) -> None:
+    """Lowers the energy of a link, where units share an affine index, to what one of them moves.
+
+    How many words units share depends on the sizes of their tiles, and may be more in small ones.
+    The first unit has at least as many iterations as there are in time.
+    """
+    x, link = place
+    if not shares_index(problem, x):
+        return
+    for d in range(problem.dimensions):
+        is_shared = problem.relevance[x, d] == PARTIALLY_RELEVANT
+        work.extent[d] = work.factor[d] if is_shared else problem.loop_size[d]
+    elements = tile_elements(problem, work, x)
+    share = problem.least_share[x] if link == ARRAY else 1.0
+    for i in range(problem.link_transfers[place]):
+        t = problem.link_transfer[x, link, i]
+        wide = problem.port_max[problem.transfer_port[t]]
+        accesses = np.trunc(elements * work.stored[t] / wide * share)
+        least[0, t] = min(least[0, t], accesses * problem.transfer_energy[t])
+
+
+@kernel
+def shares_index(problem: FlatProblem, x: int) -> bool:
+    """Whether a dimension of an affine index of an operand is unrolled."""
+    for q in range(problem.first_pr[x], problem.first_pr[x + 1]):
+        for i in range(2):
+            if problem.unrolled_below[x, problem.levels[x] + 1, problem.pr_dimensions[q, i]] > 1.0:
+                return True
+    return False
 
 
 @kernel

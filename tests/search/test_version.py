@@ -89,12 +89,12 @@ DIGESTS: Final[dict[int, tuple[str, ...]]] = {
         "b5ee0b9290170e9f",
     ),
     12: (
-        "a2802ffde8692594",
-        "176f5b0586073c7b",
+        "e12667974ac2f07d",
+        "46b68b0e6bbffb98",
         "f6b3f02e78ae66d3",
-        "535190a0315022b5",
+        "b81de4cbb043530d",
         "5fed87673ad54ebd",
-        "ab4ccb9b6edf5ffe",
+        "26853b50f26adea2",
         "b5ee0b9290170e9f",
     ),
 }

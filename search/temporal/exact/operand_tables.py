@@ -18,6 +18,7 @@ from nestmap.costmodel.kernel.record import OUT
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.reuse import IRRELEVANT
 from nestmap.model.arrays import Floats, Ints
+from nestmap.search.spatial.lower_bounds import ARRAY
 from nestmap.search.temporal.exact.capacity import cut_bits, is_early
 from nestmap.search.temporal.exact.lattice import Lattice, grid_of, load_below, load_point
 from nestmap.search.temporal.exact.resources import (
@@ -27,10 +28,6 @@ from nestmap.search.temporal.exact.resources import (
 )
 from nestmap.search.temporal.exact.space import MOST_CELLS, accumulate
 from nestmap.search.temporal.slot_candidates import whole_tensor
-
-ARRAY = 0
-"""The boundary of the array. Kernels pass it on as ``int(ARRAY)``: Numba compiles what they call
-once more for each literal."""
 
 
 class OperandTable(NamedTuple):
@@ -132,6 +129,7 @@ def _put_ends(problem: FlatProblem, work: Work, x: int, table: OperandTable, who
     top, last = problem.levels[x], len(lattice.depth) - 1
     load_point(work, lattice, 0)
     cut = first_cut(problem, x, lattice.depth[0])
+    # int(): Numba would compile all that is called once more for a literal
     spent[0, 0] = boundary_energy(problem, work, (x, int(ARRAY)), cut)
     load_below(work, lattice.factors, lattice.below[last] - lattice.below[0], lattice.below[last])
     cut = lattice.depth[last] - lattice.depth[0]
