@@ -225,16 +225,20 @@ def _put_least_cycles(
 
     The first instance has the fewest iterations of a loop in the smallest tiles: in a tile of
     several it also has those that lie between them, and the loop ends in fewer rounds. Tiles of
-    what it has touch at least the elements of as many adjacent iterations.
+    what it has touch at least the elements of as many adjacent iterations. At the end
+    above units that share words, the first one counts, as in :func:`_put_first_unit`.
     """
     x, link = place
     work.stationary_cut[place] = 0
     executed = executed_share(problem) if link == ARRAY else 1.0
     for is_high in range(2):
         divide_loops(problem, work, End(x, link, is_high))
+        is_shared = is_high == 1 and shares_index(problem, x, link)
         for d in range(problem.dimensions):
             clipped = work.first_last[d] * work.last[d]
             work.extent[d] = work.first_full[d] * work.period[d] + clipped
+            if is_shared and problem.relevance[x, d] == PARTIALLY_RELEVANT:
+                work.extent[d] = min(work.extent[d], work.factor[d])
         elements = tile_elements(problem, work, x)
         for i in range(problem.link_transfers[place]):
             t = problem.link_transfer[x, link, i]
@@ -247,13 +251,13 @@ def _put_least_cycles(
 def _put_first_unit(
     problem: FlatProblem, work: Work, place: tuple[int, int], least: Floats
 ) -> None:
-    """Lowers the energy of a link, where units share an affine index, to what one of them moves.
+    """Lowers the energy at the end above a link to what one of the units needs that share words.
 
-    How many words units share depends on the sizes of their tiles, and may be more in small ones.
-    The first unit has at least as many iterations as there are in time.
+    How many they share depends on the sizes of their tiles, and may be more in small ones. The
+    first unit has at least as many iterations as there are in time.
     """
     x, link = place
-    if not shares_index(problem, x):
+    if not shares_index(problem, x, link):
         return
     for d in range(problem.dimensions):
         is_shared = problem.relevance[x, d] == PARTIALLY_RELEVANT
@@ -262,17 +266,19 @@ def _put_first_unit(
     share = problem.least_share[x] if link == ARRAY else 1.0
     for i in range(problem.link_transfers[place]):
         t = problem.link_transfer[x, link, i]
-        wide = problem.port_max[problem.transfer_port[t]]
-        accesses = np.trunc(elements * work.stored[t] / wide * share)
-        least[0, t] = min(least[0, t], accesses * problem.transfer_energy[t])
+        if problem.transfer_level[t] > link:
+            wide = problem.port_max[problem.transfer_port[t]]
+            accesses = np.trunc(elements * work.stored[t] / wide * share)
+            least[0, t] = min(least[0, t], accesses * problem.transfer_energy[t])
 
 
 @kernel
-def shares_index(problem: FlatProblem, x: int) -> bool:
-    """Whether a dimension of an affine index of an operand is unrolled."""
+def shares_index(problem: FlatProblem, x: int, link: int) -> bool:
+    """Whether units above a level share words along an affine index, as far as the next level."""
     for q in range(problem.first_pr[x], problem.first_pr[x + 1]):
         for i in range(2):
-            if problem.unrolled_below[x, problem.levels[x] + 1, problem.pr_dimensions[q, i]] > 1.0:
+            d = problem.pr_dimensions[q, i]
+            if problem.unrolled_below[x, link, d] < problem.unrolled_below[x, link + 1, d]:
                 return True
     return False
 

@@ -89,12 +89,12 @@ DIGESTS: Final[dict[int, tuple[str, ...]]] = {
         "b5ee0b9290170e9f",
     ),
     12: (
-        "e12667974ac2f07d",
-        "46b68b0e6bbffb98",
+        "9e903f9d2c9cdbfa",
+        "4a6ba5d1a2d80a66",
         "f6b3f02e78ae66d3",
-        "b81de4cbb043530d",
+        "a765ba7694bfbbbd",
         "5fed87673ad54ebd",
-        "26853b50f26adea2",
+        "101b4cb31fd7fd24",
         "b5ee0b9290170e9f",
     ),
 }

@@ -11,7 +11,6 @@ weights and sums in place.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
@@ -45,23 +44,21 @@ BLOCK = 64
 """Rows that a thread takes at a time."""
 
 
-class Plan(NamedTuple):
-    """How operands are bounded."""
-
-    is_searched: bool  # a search of each row makes all tables anyway, so the largest may wait
-    workers: int
-
-
 def operand_bounds(
-    problem: MappingProblem, table: UnrollingTable, improves: Callable[[Floats], Flags], plan: Plan
+    problem: MappingProblem,
+    table: UnrollingTable,
+    improves: Callable[[Floats], Flags],
+    is_searched: bool,
+    workers: int,
 ) -> Floats:
     """[row] lower bounds of the energy of the memories (pJ), for any temporal mapping.
 
-    Each operand has tables for the rows alone whose bounds still improve on what is known.
+    Each operand has tables for the rows alone whose bounds still improve on what is known. If each
+    row ``is_searched`` with tables of all operands anyway, those of the largest wait until then,
+    except where its bound says little without.
     """
     layer, unrollings, first = flatten_problem(problem), table.unrollings, table.first
-    energies = compulsory_energies(copy_record(layer), new_record(Work), unrollings, first)
-    is_weak = weak_bounds(copy_record(layer), unrollings, first)
+    energies, is_weak = compulsory_energies(copy_record(layer), new_record(Work), unrollings, first)
     bounds = sum_bounds(layer, unrollings, first, energies)
 
     def run(block: tuple[int, Ints]) -> Floats:
@@ -70,10 +67,10 @@ def operand_bounds(
 
     operands = _operands(layer)
     for x in operands:
-        is_left_out = plan.is_searched and x == operands[-1]
+        is_left_out = is_searched and x == operands[-1]
         rows = np.flatnonzero(improves(bounds) & (is_weak[x] if is_left_out else True))
         blocks = [(x, rows[i : i + BLOCK]) for i in range(0, len(rows), BLOCK)]
-        found = map_in_order(run, blocks, plan.workers)
+        found = map_in_order(run, blocks, workers)
         for (_, some), least in zip(blocks, found, strict=True):
             energies[x, some] = np.maximum(energies[x, some], least)
         bounds = sum_bounds(layer, unrollings, first, energies)
@@ -91,23 +88,16 @@ def _operands(layer: FlatProblem) -> list[int]:
 
 
 @kernel
-def weak_bounds(problem: FlatProblem, unrollings: Ints, first: Ints) -> Flags:
-    """[x, row] whether compulsory energies say little: what units share depends on their tiles."""
-    is_weak = np.ones((problem.operands, len(first) - 1), np.bool_)
-    for row in range(len(first) - 1 if problem.counts_exactly == 1 else 0):
-        put_unrollings(problem, unrollings[first[row] : first[row + 1]])
-        for x in range(problem.operands):
-            is_weak[x, row] = problem.counts_clipped == 1 and shares_index(problem, x)
-    return is_weak
-
-
-@kernel
-def compulsory_energies(problem: FlatProblem, work: Work, unrollings: Ints, first: Ints) -> Floats:
+def compulsory_energies(
+    problem: FlatProblem, work: Work, unrollings: Ints, first: Ints
+) -> tuple[Floats, Flags]:
     """[x, row, kind of innermost loop] what an operand spends at least, whatever fits (pJ).
 
-    Zero in the reference's counting. The records are scratch; ``problem`` describes the layer.
+    Also [x, row] whether that says little, as what units share depends on their tiles. Zero in the
+    reference's counting. The records are scratch; ``problem`` describes the layer.
     """
     energies = np.zeros((problem.operands, len(first) - 1, 2))
+    is_weak = np.ones(energies.shape[:2], np.bool_)
     sizes = np.empty(problem.dimensions)
     for row in range(len(first) - 1 if problem.counts_exactly == 1 else 0):
         unrolled = unrollings[first[row] : first[row + 1]]
@@ -118,7 +108,11 @@ def compulsory_energies(problem: FlatProblem, work: Work, unrollings: Ints, firs
             x, is_read = problem.transfer_operand[t], link_of(problem, t) == ARRAY
             energies[x, row, IRRELEVANT_FIRST] += once[0, t]
             energies[x, row, RELEVANT_FIRST] += always[0, t] if is_read else once[0, t]
-    return energies
+        for x in range(problem.operands):
+            is_weak[x, row] = False
+            for link in range(problem.levels[x] if problem.counts_clipped == 1 else 0):
+                is_weak[x, row] |= shares_index(problem, x, link)
+    return energies, is_weak
 
 
 @kernel

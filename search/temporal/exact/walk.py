@@ -43,7 +43,7 @@ from nestmap.search.temporal.exact.effort import (
 from nestmap.search.temporal.exact.fitting_rows import different_rows
 from nestmap.search.temporal.exact.incumbents import Costs, Incumbents
 from nestmap.search.temporal.exact.least_energy import ROUNDING, least_energies
-from nestmap.search.temporal.exact.operand_bounds import Plan, operand_bounds
+from nestmap.search.temporal.exact.operand_bounds import operand_bounds
 from nestmap.search.temporal.exact.operand_tables import grows_when_finished
 from nestmap.search.temporal.exact.rows import RowTable, bound_row
 from nestmap.search.temporal.exact.search import (
@@ -106,10 +106,13 @@ class Result(NamedTuple):
         return Result(found, self.labels + other.labels, self.work + other.work)
 
 
-def row_table(candidates: SpatialCandidates, known: Incumbents, plan: Plan) -> RowTable:
+def row_table(
+    candidates: SpatialCandidates, known: Incumbents, is_searched: bool = False, workers: int = 1
+) -> RowTable:
     """The rows as kernels read them, with lower bounds; the better of two of the energy.
 
-    Bounds of rows that do not improve on what is known may be lower than they could be.
+    Bounds of rows that do not improve on what is known may be lower than they could be; see
+    :func:`~nestmap.search.temporal.exact.operand_bounds.operand_bounds`.
     """
     problem, table = candidates.problem, candidates.table
     computation, cheap = array_energies(problem, table), candidates.bounds
@@ -120,7 +123,7 @@ def row_table(candidates: SpatialCandidates, known: Incumbents, plan: Plan) -> R
 
     energy = cheap.energy
     if known.objective is not Objective.LATENCY:
-        bounds = operand_bounds(problem, table, improves, plan) + constant
+        bounds = operand_bounds(problem, table, improves, is_searched, workers) + constant
         energy = np.maximum(energy, bounds)
     return RowTable(table.unrollings, table.first, computation, energy, cheap.latency)
 
@@ -232,8 +235,7 @@ class Walk:
         self._options, self._effort = options, effort
         self._watch, self._whole, self._late = watch, effort.labels, list[int]()
         self._is_plain = _is_plain(candidates.problem, objective, options)
-        plan = Plan(self._is_plain, options.workers)
-        self._table = row_table(self._candidates, known, plan)
+        self._table = row_table(self._candidates, known, self._is_plain, options.workers)
         energy, latency = self._table.energy, self._table.latency
         self._bounds = known.value_of(energy, latency)
         self._order: Ints = np.lexsort((energy, self._bounds))

@@ -10,7 +10,7 @@ import pytest
 
 from nestmap.costmodel.flatten import flatten_problem
 from nestmap.costmodel.kernel.record import copy_record
-from nestmap.model import MappingProblem, MappingType, Objective
+from nestmap.model import Counting, MappingProblem, MappingType, Objective
 from nestmap.model.arrays import Floats
 from nestmap.model.base import copy_with
 from nestmap.search.spatial.all_mappings import SpatialCandidates, all_spatial_mappings
@@ -20,7 +20,6 @@ from nestmap.search.temporal.exact import walk as walks
 from nestmap.search.temporal.exact.effort import Effort
 from nestmap.search.temporal.exact.incumbents import Costs, Incumbents
 from nestmap.search.temporal.exact.objective_bound import goal_of
-from nestmap.search.temporal.exact.operand_bounds import Plan
 from nestmap.search.temporal.exact.rows import bound_row
 from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact
 from nestmap.search.temporal.exact.space import is_too_large, origin_bound, prepare
@@ -44,16 +43,17 @@ ENOUGH = 10**12
 
 ENERGY = Incumbents(Objective.ENERGY)
 
-PLAN = Plan(is_searched=False, workers=1)
-
 OPTIONS = {kind: ExactOptions(mapping_type=kind) for kind in MappingType}
 
 
+@pytest.mark.parametrize("counting", Counting)
 @pytest.mark.parametrize("objective", Objective)
 @pytest.mark.parametrize("kind", [x for x in Kind if x not in (Kind.ORDERED, Kind.PINNED)])
-def test_the_rows_lead_to_the_optimum_of_all_rows(kind: Kind, objective: Objective) -> None:
+def test_the_rows_lead_to_the_optimum_of_all_rows(
+    kind: Kind, objective: Objective, counting: Counting
+) -> None:
     for seed in range(SEEDS):
-        small = seeded_problem(kind, seed, MOST_MAPPINGS)
+        small = seeded_problem(kind, seed, MOST_MAPPINGS, counting)
         candidates = candidates_of(small.spatial.problem)
         if len(candidates) > MOST_ROWS:
             continue
@@ -95,7 +95,7 @@ def test_bounds_of_rows_are_those_of_the_search(kind: Kind, objective: Objective
         if has_order(candidates.problem.constraints):
             continue
         rows = np.arange(0, len(candidates), max(1, len(candidates) // 8))
-        table = row_table(candidates, known, PLAN)
+        table = row_table(candidates, known)
         for row in rows.tolist():
             flat = copy_record(flatten_problem(candidates.problem))
             bound, _ = bound_row(flat, table, row, known, options)
@@ -117,7 +117,7 @@ def test_bounds_of_operands_are_below_all_mappings(kind: Kind) -> None:
         mapping = small.spatial.spatial_mapping
         table = UnrollingTable.of(small.spatial.problem, [mapping])
         alone = SpatialCandidates(small.spatial.problem, table)
-        bound = row_table(alone, ENERGY, PLAN).energy[0]
+        bound = row_table(alone, ENERGY).energy[0]
         batches = exact(SearchTask(small.spatial), Objective.ENERGY, OPTIONS[small.mapping_type])
         energy = min(least(batch, Objective.ENERGY) for batch in batches)
         assert bound <= energy * (1 + ROUNDING)
@@ -204,8 +204,8 @@ def test_a_walk_whose_effort_is_spent_counts_and_bounds_what_is_left(
     spent = Walk(candidates, Incumbents(objective), ExactOptions(), Effort(0))
     assert not list(spent.rows())
     assert spent.unproven == len(candidates)
-    plan = Plan(is_searched=objective is Objective.ENERGY, workers=1)
-    table = row_table(candidates, Incumbents(objective), plan)
+    is_searched = objective is Objective.ENERGY
+    table = row_table(candidates, Incumbents(objective), is_searched)
     assert spent.bound == spent_bound(objective, table.energy, table.latency)
 
 
