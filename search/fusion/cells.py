@@ -346,8 +346,7 @@ def least_in_tiles(problem: FlatProblem, sizes: Floats, relaxed: Relaxed, ratio:
     bound = float(origin_bounds(space)[0])
     if bound == inf:
         return inf
-    least, _ = _least_of_paths(problem, space, inf, LABELS)
-    return max(bound, float(least))
+    return max(bound, float(_least_path(problem, space, bound)))
 
 
 @kernel
@@ -366,26 +365,16 @@ def _space(
 
 
 @kernel
-def _least_of_paths(
-    problem: FlatProblem, space: Space, below: float, labels: int
-) -> tuple[float, int]:
-    """The least energy of a path below a limit, else infinity, and how many labels were made.
-
-    The energy is -infinity if there are too many.
-    """
-    bound, made = origin_bounds(space)[0], 0
-    if bound >= below:
-        return np.inf, made
-    pool = new_pool(problem, space, labels)
-    for limit in limits_between(bound, below):
-        outcome = find_paths(problem, space, pool, limit)
-        made += outcome.labels
-        if not outcome.is_complete:
-            return -np.inf, made
+def _least_path(problem: FlatProblem, space: Space, bound: float) -> float:
+    """The least energy of a path from a bound on, -infinity if there are too many labels."""
+    pool = new_pool(problem, space, LABELS)
+    for limit in limits_between(bound, np.inf):
+        if not find_paths(problem, space, pool, limit).is_complete:
+            return -np.inf
         label = _least_leftover(pool)
         if label >= 0:
-            return float(costs_of(space.rule, space.resources, pool.spent[label, :1])[0]), made
-    return np.inf, made
+            return float(costs_of(space.rule, space.resources, pool.spent[label, :1])[0])
+    return np.inf
 
 
 @kernel
