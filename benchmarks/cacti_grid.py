@@ -31,10 +31,7 @@ NODES = (22, 32, 45, 65)
 PORTS = ((1, 0, 0), (0, 1, 1), (0, 2, 1), (2, 0, 0), (1, 1, 0), (0, 4, 2))
 """Ports that read and write, that only read, that only write."""
 
-TRAINING = (
-    tuple(1 << power for power in range(6, 25)),
-    (8, 32, 128, 512, 1024),
-)
+TRAINING = (tuple(1 << power for power in range(6, 25)), (8, 32, 128, 512, 1024))
 """Sizes in bytes and widths in bits that the model is fitted to."""
 
 HELD_OUT = (

@@ -37,9 +37,7 @@ def _spatial(workload: str, accelerator: str, position: int) -> SpatialProblem:
     constraints: MappingConstraints = read_mapping(None, for_accelerator=accelerator)
     layer = read_workload(workload).layers[position]
     problem = MappingProblem(
-        layer=layer,
-        accelerator=read_accelerator(accelerator),
-        constraints=constraints.of(layer),
+        layer=layer, accelerator=read_accelerator(accelerator), constraints=constraints.of(layer)
     )
     return SpatialMappingConversionStage()(problem)
 

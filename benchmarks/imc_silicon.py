@@ -145,10 +145,7 @@ CHIPS: Final = (
         paper="F. Tu et al., ISSCC 2022, A 28nm 29.2TFLOPS/W BF16 and 36.5TOPS/W INT8 "
         "reconfigurable digital CIM processor (IEEE 9731762)",
         imc=InMemoryCompute(
-            kind=ImcKind.DIGITAL,
-            activation_precision=8,
-            weight_precision=8,
-            bit_serial_precision=2,
+            kind=ImcKind.DIGITAL, activation_precision=8, weight_precision=8, bit_serial_precision=2
         ),
         columns=6,
         rows=32,
@@ -169,10 +166,7 @@ CHIPS: Final = (
         paper="B. Yan et al., ISSCC 2022, A 1.041-Mb/mm2 27.38-TOPS/W signed-INT8 "
         "dynamic-logic-based ADC-less SRAM compute-in-memory macro in 28nm (IEEE 9731545)",
         imc=InMemoryCompute(
-            kind=ImcKind.DIGITAL,
-            activation_precision=8,
-            weight_precision=8,
-            bit_serial_precision=1,
+            kind=ImcKind.DIGITAL, activation_precision=8, weight_precision=8, bit_serial_precision=1
         ),
         columns=1,
         rows=32,
@@ -194,10 +188,7 @@ CHIPS: Final = (
         paper="A. Guo et al., ISSCC 2023, A 28nm 64-kb 31.6-TFLOPS/W digital-domain "
         "floating-point-computing-unit and double-bit 6T-SRAM CIM macro (IEEE 10067260)",
         imc=InMemoryCompute(
-            kind=ImcKind.DIGITAL,
-            activation_precision=8,
-            weight_precision=8,
-            bit_serial_precision=2,
+            kind=ImcKind.DIGITAL, activation_precision=8, weight_precision=8, bit_serial_precision=2
         ),
         columns=1,
         rows=128,
@@ -219,10 +210,7 @@ CHIPS: Final = (
         paper="J. Yue et al., ISSCC 2023, A 28nm 16.9-300TOPS/W computing-in-memory processor "
         "supporting floating-point NN inference/training (IEEE 10067779)",
         imc=InMemoryCompute(
-            kind=ImcKind.DIGITAL,
-            activation_precision=8,
-            weight_precision=8,
-            bit_serial_precision=1,
+            kind=ImcKind.DIGITAL, activation_precision=8, weight_precision=8, bit_serial_precision=1
         ),
         columns=8,
         rows=128,

@@ -167,12 +167,7 @@ def write(path: Path, millions: float) -> Written:
 
 def info(network: NetworkProblem) -> RunInfo:
     """What the run is about."""
-    return RunInfo(
-        command="benchmark",
-        version="0",
-        objective=Objective.LATENCY,
-        network=network,
-    )
+    return RunInfo(command="benchmark", version="0", objective=Objective.LATENCY, network=network)
 
 
 def ask(path: Path, written: Written, names: tuple[str, ...] = ()) -> dict[str, Relation]:

@@ -70,10 +70,7 @@ TRIALS: Final = (
                 "rows": {"from": 2, "to": 48, "step": 2},
                 "columns": {"from": 2, "to": 48, "step": 2},
             },
-            "set": {
-                "operational_array.sizes[0]": "columns",
-                "operational_array.sizes[1]": "rows",
-            },
+            "set": {"operational_array.sizes[0]": "columns", "operational_array.sizes[1]": "rows"},
             "objectives": ["latency", "area"],
         },
         DESIGNS,
@@ -86,10 +83,7 @@ TRIALS: Final = (
                 "rows": {"from": 2, "to": 40, "step": 2},
                 "columns": {"from": 2, "to": 40, "step": 2},
             },
-            "set": {
-                "operational_array.sizes[0]": "columns",
-                "operational_array.sizes[1]": "rows",
-            },
+            "set": {"operational_array.sizes[0]": "columns", "operational_array.sizes[1]": "rows"},
             "objectives": ["energy", "latency"],
         },
         DESIGNS,

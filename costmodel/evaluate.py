@@ -170,12 +170,7 @@ def _levels(
 
 
 def _level(
-    problem: FlatProblem,
-    work: Work,
-    place: Place,
-    operand: str,
-    memory: str,
-    costs: MovementCosts,
+    problem: FlatProblem, work: Work, place: Place, operand: str, memory: str, costs: MovementCosts
 ) -> LevelEvaluation:
     position = problem.memory[place]
     return LevelEvaluation(
@@ -209,10 +204,7 @@ def movement_costs(problem: FlatProblem, work: Work) -> dict[Place, MovementCost
         accesses.setdefault((x, level), [0] * len(MOVEMENTS))[movement] = int(words)
         energies.setdefault((x, level), [0.0] * len(MOVEMENTS))[movement] = energy
     return {
-        place: MovementCosts(
-            accesses=_four(counts),
-            energies=_four(energies[place]),
-        )
+        place: MovementCosts(accesses=_four(counts), energies=_four(energies[place]))
         for place, counts in accesses.items()
     }
 

@@ -204,12 +204,7 @@ def evaluate_rows(
 
 @kernel
 def evaluate_orders(
-    problem: FlatProblem,
-    work: Work,
-    factors: Ints,
-    orders: Codes,
-    cuts: Codes,
-    columns: Columns,
+    problem: FlatProblem, work: Work, factors: Ints, orders: Codes, cuts: Codes, columns: Columns
 ) -> None:
     """Fills ``columns`` as :func:`evaluate_rows` does; ``work`` is scratch."""
     for row in range(len(orders)):

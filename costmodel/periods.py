@@ -166,11 +166,7 @@ def _sum_runs(
     _reset_words(work, asked)
     has_last = 1.0 if work.last[moved] > 0 else 0.0
     runs = (work.full[moved] + has_last) / run
-    for is_new, is_last, count in (
-        (0, 0, runs),
-        (1, 0, work.full[moved] - runs),
-        (1, 1, has_last),
-    ):
+    for is_new, is_last, count in ((0, 0, runs), (1, 0, work.full[moved] - runs), (1, 1, has_last)):
         if count > 0:
             _add_edges(problem, work, end, asked, (moved, is_new, is_last), (count, count))
 

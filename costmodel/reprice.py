@@ -138,10 +138,7 @@ def _levels(
     return tuple(
         copy_with(
             level,
-            {
-                "memory": names[level.memory],
-                "costs": costs[rows[level.operand], level.level + 1],
-            },
+            {"memory": names[level.memory], "costs": costs[rows[level.operand], level.level + 1]},
         )
         for level in cme.levels
     )

@@ -74,11 +74,7 @@ class Store:
     [{'runs': 0}]
     """
 
-    def __init__(
-        self,
-        database: Database,
-        written: Path | None = None,
-    ) -> None:
+    def __init__(self, database: Database, written: Path | None = None) -> None:
         self._database = database
         self._written = written
 

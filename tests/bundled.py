@@ -21,8 +21,7 @@ class Machine(NamedTuple):
 
 MACHINES: Final[Mapping[str, Machine]] = {
     "ascend_like": Machine(
-        "3d0245db46c7c7cb3b8912bbe5228477",
-        {"D1": "K 16", "D2": "C 16", "D3": "OX 2", "D4": "OY 2"},
+        "3d0245db46c7c7cb3b8912bbe5228477", {"D1": "K 16", "D2": "C 16", "D3": "OX 2", "D4": "OY 2"}
     ),
     "edge_tpu_like": Machine(
         "aa4ede324447583cd8bed997492b9400", {"D1": "K 8", "D2": "C 8", "D3": "OX 4", "D4": "OY 4"}

@@ -72,12 +72,7 @@ FORMS = (
     LayerForm("Add", "O[b][k][oy]+=W[b][k][oy]*I[b][k][oy]", "B K OY"),
     LayerForm("Sum", "O[b][k]+=I[b][k][c]", "B K C"),
     LayerForm("Pool", "O[b][k][oy]+=I[b][k][iy]", "B K OY FY", (("IY", "OY", "FY"),)),
-    LayerForm(
-        "Conv",
-        "O[b][k][ox]+=W[k][c][fx]*I[b][c][ix]",
-        "B K C OX FX",
-        (("IX", "OX", "FX"),),
-    ),
+    LayerForm("Conv", "O[b][k][ox]+=W[k][c][fx]*I[b][c][ix]", "B K C OX FX", (("IX", "OX", "FX"),)),
     LayerForm(
         "Conv",
         "O[b][g][k][oy][ox]+=W[g][k][c][fy][fx]*I[b][g][c][iy][ix]",
@@ -125,11 +120,7 @@ def layers(draw: st.DrawFn, most_macs: int = MOST_MACS) -> Layer:
         name="layer",
         operator=form.operator,
         relations=relations,
-        precision={
-            "W": draw(among((1, 4, 8, 16))),
-            "I": draw(among((4, 8, 16))),
-            "O": final,
-        },
+        precision={"W": draw(among((1, 4, 8, 16))), "I": draw(among((4, 8, 16))), "O": final},
         partial_precision=max(final, draw(among((8, 16, 24, 32)))),
         axes=axes,
     )

@@ -121,16 +121,12 @@ def _rates() -> dict[str, tpu.Modelled]:
     return tpu.modelled()
 
 
-def test_rates_of_the_tpu_are_those_that_the_page_explains(
-    rates: dict[str, tpu.Modelled],
-) -> None:
+def test_rates_of_the_tpu_are_those_that_the_page_explains(rates: dict[str, tpu.Modelled]) -> None:
     errors = {name: error(chip.teraops, rates[name].teraops) for name, chip in tpu.MEASURED.items()}
     assert errors == {"MLP0": "+4%", "MLP1": "-13%", "LSTM0": "+6%", "LSTM1": "+33%"}
 
 
-def test_zigzags_counting_gives_the_same_rates_of_the_tpu(
-    rates: dict[str, tpu.Modelled],
-) -> None:
+def test_zigzags_counting_gives_the_same_rates_of_the_tpu(rates: dict[str, tpu.Modelled]) -> None:
     assert tpu.modelled(reference=True) == rates
 
 
@@ -166,9 +162,7 @@ def test_no_schedule_is_shorter_than_its_busiest_core(
         assert model.bound[1] <= model.fused.cycles < model.layer_by_layer
 
 
-def test_multiplications_of_depfin_bound_its_time(
-    chips: dict[str, several_cores.Modelled],
-) -> None:
+def test_multiplications_of_depfin_bound_its_time(chips: dict[str, several_cores.Modelled]) -> None:
     layers = read_workload(several_cores.DATA / "depfin" / "fsrcnn.yaml").layers
     rounds = sum(
         -(-x.sizes["K"] // 16)

@@ -84,8 +84,7 @@ def tiny_cases(draw: st.DrawFn) -> Case:
         )
     spatial = SpatialProblem(
         problem=MappingProblem(
-            layer=layer,
-            accelerator=Accelerator(name="machine", array=array, memories=memories),
+            layer=layer, accelerator=Accelerator(name="machine", array=array, memories=memories)
         ),
         spatial_mapping=SpatialMapping(unrollings=tuple(unrollings)),
     )

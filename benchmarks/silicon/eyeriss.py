@@ -77,8 +77,7 @@ def _plain(chip: Accelerator) -> Accelerator:
     """The chip as ZigZag's model has it."""
     memories = tuple(
         copy_with(
-            x,
-            {"instance": copy_with(x.instance, {"window_reuse": False}), "compression": ()},
+            x, {"instance": copy_with(x.instance, {"window_reuse": False}), "compression": ()}
         )
         for x in chip.memories
     )

@@ -17,11 +17,7 @@ from nestmap.model.base import Frozen
 from nestmap.model.design_space.expression import Expression
 from nestmap.model.design_space.expression_kinds import kind_of_expression
 from nestmap.model.design_space.expression_syntax import ExpressionError, Kind, Value, kind_of_value
-from nestmap.model.design_space.objective import (
-    SweepObjective,
-    check_objectives,
-    expression_of,
-)
+from nestmap.model.design_space.objective import SweepObjective, check_objectives, expression_of
 from nestmap.model.design_space.parameters import DERIVED, Parameter
 from nestmap.model.design_space.part_values import SpaceError, value_of
 from nestmap.model.errors import suggestion

@@ -154,8 +154,7 @@ class AnyElement(Frozen, frozen=True):
 
 
 AccessStep = Annotated[
-    Reshape | Permute | Shift | Repeat | Gather | AnyIndex | AnyElement,
-    Field(discriminator="kind"),
+    Reshape | Permute | Shift | Repeat | Gather | AnyIndex | AnyElement, Field(discriminator="kind")
 ]
 
 

@@ -170,9 +170,7 @@ def check_equation(
 
 
 def _index(
-    name: Dimension,
-    derived: Mapping[Dimension, AffineIndex],
-    facts: Mapping[Dimension, AxisExtent],
+    name: Dimension, derived: Mapping[Dimension, AffineIndex], facts: Mapping[Dimension, AxisExtent]
 ) -> AffineIndex:
     if name not in derived:
         return AffineIndex(terms=(Term(dimension=name),))

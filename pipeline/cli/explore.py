@@ -213,12 +213,7 @@ def _searched(
     explored = explore_front if options.pareto else explore_network
     with ExplorationBar(size) as bar:
         found = explored(
-            job.network,
-            job.plan,
-            store=store,
-            label=job.label,
-            recording=recording,
-            progress=bar,
+            job.network, job.plan, store=store, label=job.label, recording=recording, progress=bar
         )
         if isinstance(found, FrontExploration) or not bar.has_evaluated:
             return found, None

@@ -16,11 +16,7 @@ from nestmap.pipeline.analysis.schedule.split_summary import (
 )
 from nestmap.pipeline.cli.options.multicore import SplitCommandOptions
 from nestmap.pipeline.cli.printing import check_target, output_width, print_note, show, show_prose
-from nestmap.pipeline.cli.split_arguments import (
-    chosen_split,
-    read_problem,
-    rename_options,
-)
+from nestmap.pipeline.cli.split_arguments import chosen_split, read_problem, rename_options
 from nestmap.pipeline.render.svg.cn_workload import MOST_EDGES, MOST_NODES, cn_graph_svg
 from nestmap.pipeline.render.text.plain_table import Line, printable
 from nestmap.pipeline.render.text.split import (

@@ -71,11 +71,7 @@ def parse_split(given: SplitArguments, counting: Counting) -> SplitOptions:
         )
     several = given.mode == SplitMode.PER_LAYER
     return split_options(
-        given.mode,
-        lists if several else lists[0],
-        cutoffs,
-        _share(given),
-        counting,
+        given.mode, lists if several else lists[0], cutoffs, _share(given), counting
     )
 
 

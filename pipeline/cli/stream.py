@@ -19,11 +19,7 @@ from nestmap.model.multicore.split_options import SplitMode, SplitOptions
 from nestmap.pipeline.cli.options.multicore import StreamCommandOptions
 from nestmap.pipeline.cli.printing import check_target, print_note, show, show_prose
 from nestmap.pipeline.cli.progress_line import ProgressLine, WorkClock
-from nestmap.pipeline.cli.split_arguments import (
-    chosen_split,
-    read_problem,
-    rename_options,
-)
+from nestmap.pipeline.cli.split_arguments import chosen_split, read_problem, rename_options
 from nestmap.pipeline.cli.store_target import (
     StoreTarget,
     chosen_label,

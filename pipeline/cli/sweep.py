@@ -15,18 +15,11 @@ from nestmap.model.design_space.space import DesignSpace
 from nestmap.pipeline.cli.error_handling import exit_without_mapping
 from nestmap.pipeline.cli.options.explore import ResumeOptions
 from nestmap.pipeline.cli.options.multicore import SplitArguments
-from nestmap.pipeline.cli.options.sweep import (
-    SweepFileOptions,
-    SweepOptions,
-)
+from nestmap.pipeline.cli.options.sweep import SweepFileOptions, SweepOptions
 from nestmap.pipeline.cli.printing import check_target, print_note
 from nestmap.pipeline.cli.progress_line import ProgressLine, WorkClock
 from nestmap.pipeline.cli.recorded_sweep import show_front
-from nestmap.pipeline.cli.split_arguments import (
-    HINTS,
-    parse_split,
-    rename_options,
-)
+from nestmap.pipeline.cli.split_arguments import HINTS, parse_split, rename_options
 from nestmap.pipeline.cli.store_target import StoreTarget, print_nothing_kept
 from nestmap.pipeline.explore.choices import member_by_name
 from nestmap.pipeline.format.numbers import count

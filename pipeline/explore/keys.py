@@ -33,12 +33,7 @@ def layer_key(problem: MappingProblem) -> str:
     """The key of a layer under its constraints, whatever the accelerator."""
     layer, _, constraints, _, reserved = problem.content
     return key_of(
-        [
-            "layer",
-            layer.content_hash,
-            constraints.content_hash,
-            [x.content_hash for x in reserved],
-        ]
+        ["layer", layer.content_hash, constraints.content_hash, [x.content_hash for x in reserved]]
     )
 
 

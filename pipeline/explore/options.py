@@ -26,7 +26,7 @@ Reference = Annotated[
     Option(
         help="Count as ZigZag and Stream do: tiles are averages, and loads may overlap beyond the "
         "width of a port; layers on several cores are padded to a multiple of their tiles, and "
-        "bits after reshapes count twice. Default: count what an execution moves.",
+        "bits after reshapes count twice. Default: count what an execution moves."
     ),
 ]
 """Whether costs are those of the reference."""
@@ -40,7 +40,7 @@ class DesignOptions(TypedDict, total=False):
         Option(
             help="How to search for temporal mappings: the optimum of all orders and allocations, "
             "proven (exact, the default on one core); every order of at most --lpf-limit loop "
-            "factors, as in ZigZag (loma); or annealing of the order of all prime factors (salsa).",
+            "factors, as in ZigZag (loma); or annealing of the order of all prime factors (salsa)."
         ),
     ]
     time_limit: Annotated[
@@ -190,7 +190,7 @@ class SearchOptions(DesignOptions, total=False):
             help="How to choose spatial mappings: by the bound of their cost, with the simple "
             "and the bundled ones always among them (bound), or by the share of the array in use, "
             "as in ZigZag (utilization). Default: utilization with --search loma or salsa and "
-            "with --lpf-limit alone, else bound.",
+            "with --lpf-limit alone, else bound."
         ),
     ]
     pad: Annotated[

@@ -26,10 +26,7 @@ from nestmap.model import (
 )
 from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.keys import evaluation_key, exploration_method, layer_key, search_key
-from nestmap.pipeline.explore.plan import (
-    SearchPlan,
-    exploration_options,
-)
+from nestmap.pipeline.explore.plan import SearchPlan, exploration_options
 from nestmap.pipeline.explore.run import ExplorationRun, Job, Progress, RunHandle
 from nestmap.pipeline.explore.size import KnownTries
 from nestmap.pipeline.stages.mapping.recall import Choose, Explore

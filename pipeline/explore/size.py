@@ -8,11 +8,7 @@ from typing import Final, final
 
 from nestmap.model import MappingProblem, NetworkProblem, Recording, RecordMode
 from nestmap.model.mapping.problem import ProblemContent
-from nestmap.pipeline.explore.plan import (
-    SearchPlan,
-    candidates_stage,
-    layers_stage,
-)
+from nestmap.pipeline.explore.plan import SearchPlan, candidates_stage, layers_stage
 
 ROW_BYTES: Final = 25
 """Bytes of a recorded evaluation: 16 to 35 for ResNet-50, depending on the accelerator.

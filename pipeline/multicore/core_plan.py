@@ -7,12 +7,7 @@ from typing import Final
 
 from nestmap.model import EvaluationBatch, InputError, Objective
 from nestmap.model.mapping.problem import CoreProblem
-from nestmap.pipeline.explore.plan import (
-    SearchPlan,
-    candidates_stage,
-    ranked_stage,
-    temporal_stage,
-)
+from nestmap.pipeline.explore.plan import SearchPlan, candidates_stage, ranked_stage, temporal_stage
 from nestmap.pipeline.stage_graph import Stage, each
 from nestmap.pipeline.stages.mapping.bounds import BoundedSearchStage
 from nestmap.pipeline.stages.mapping.exact import ExactStage

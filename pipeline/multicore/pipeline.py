@@ -83,10 +83,7 @@ def _costing(
 def _allocation(job: StreamJob, ports: StreamPorts) -> Stage[ScheduleProblem, AllocationSearch]:
     """The search for allocations with the engine of the plan."""
     genetic = InterCoreMappingStage(
-        options=job.plan.genetic,
-        workers=job.workers,
-        ledger=ports.ledger,
-        observer=ports.progress,
+        options=job.plan.genetic, workers=job.workers, ledger=ports.ledger, observer=ports.progress
     )
     if job.plan.engine is Engine.GENETIC:
         return genetic

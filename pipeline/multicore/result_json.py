@@ -132,12 +132,7 @@ def _cores(schedule: Schedule) -> list[Json]:
 
 def _links(schedule: Schedule) -> list[Json]:
     return [
-        {
-            "name": load.wire.name,
-            "transfers": load.transfers,
-            "bits": load.bits,
-            "busy": load.busy,
-        }
+        {"name": load.wire.name, "transfers": load.transfers, "bits": load.bits, "busy": load.busy}
         for load in wire_loads(schedule)
     ]
 

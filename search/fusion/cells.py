@@ -29,13 +29,7 @@ from nestmap.model import MappingType, Objective
 from nestmap.model.arrays import Flags, Floats, Ints
 from nestmap.search.temporal.exact.capacity import capacity_with, forbid
 from nestmap.search.temporal.exact.incumbents import Incumbents
-from nestmap.search.temporal.exact.labels import (
-    NONE,
-    Pool,
-    find_paths,
-    limits_between,
-    new_pool,
-)
+from nestmap.search.temporal.exact.labels import NONE, Pool, find_paths, limits_between, new_pool
 from nestmap.search.temporal.exact.lattice import (
     Lattice,
     grid_of,

@@ -25,21 +25,8 @@ from nestmap.model.dims import LayerOperand
 from nestmap.model.multicore.cn_layer import TensorUse
 from nestmap.model.units import Bits, Count
 from nestmap.search.fusion.grids import Grids
-from nestmap.search.fusion.segment import (
-    Grid,
-    Needed,
-    Room,
-    Segment,
-    hull,
-    room_of,
-    segment_of,
-)
-from nestmap.search.tensor_homes import (
-    Home,
-    TensorGraph,
-    serving_levels,
-    tensor_bits,
-)
+from nestmap.search.fusion.segment import Grid, Needed, Room, Segment, hull, room_of, segment_of
+from nestmap.search.tensor_homes import Home, TensorGraph, serving_levels, tensor_bits
 
 # --- the tensors and memories of a segment ---
 

@@ -20,11 +20,7 @@ from nestmap.search.temporal.memory_allocation import Failures, allocate_rows
 from nestmap.search.temporal.ordering import pinned_orders
 from nestmap.search.temporal.permutations import count_permutations, encode, permutations
 from nestmap.search.temporal.pinned import pinned_batch, pinned_mapping
-from nestmap.search.temporal.statistics import (
-    add_failures,
-    infeasibility_statistics,
-    with_bounds,
-)
+from nestmap.search.temporal.statistics import add_failures, infeasibility_statistics, with_bounds
 
 CHUNK = 8192
 """Orders per chunk: large enough to keep kernels busy, small enough to fit the cache."""

@@ -75,12 +75,7 @@ def allocate_rows(
 
 @kernel
 def _allocate_rows(
-    problem: FlatProblem,
-    scratch: Scratch,
-    factors: Ints,
-    orders: Codes,
-    even: bool,
-    cuts: Codes,
+    problem: FlatProblem, scratch: Scratch, factors: Ints, orders: Codes, even: bool, cuts: Codes
 ) -> int:
     """Moves feasible orders, with their cuts, to the front; returns their number."""
     work, kept = scratch.work, 0
@@ -123,12 +118,7 @@ def fits_rows(
 
 @kernel
 def _fits_rows(
-    problem: FlatProblem,
-    scratch: Scratch,
-    factors: Ints,
-    orders: Codes,
-    cuts: Codes,
-    even: bool,
+    problem: FlatProblem, scratch: Scratch, factors: Ints, orders: Codes, cuts: Codes, even: bool
 ) -> Flags:
     fitting = np.empty(len(orders), np.bool_)
     for row in range(len(orders)):
@@ -139,13 +129,7 @@ def _fits_rows(
 
 
 @kernel
-def _fits(
-    problem: FlatProblem,
-    scratch: Scratch,
-    factors: Ints,
-    order: Codes,
-    cuts: Codes,
-) -> bool:
+def _fits(problem: FlatProblem, scratch: Scratch, factors: Ints, order: Codes, cuts: Codes) -> bool:
     candidates = scratch.candidates
     load_row(scratch.work, factors, order, cuts)
     for memory in range(problem.memories):

@@ -46,11 +46,7 @@ from nestmap.search.temporal.memory_allocation import (
 )
 from nestmap.search.temporal.ordering import PinnedOrder, pinned_orders
 from nestmap.search.temporal.permutations import count_permutations, encode
-from nestmap.search.temporal.statistics import (
-    add_failures,
-    infeasibility_statistics,
-    with_bounds,
-)
+from nestmap.search.temporal.statistics import add_failures, infeasibility_statistics, with_bounds
 
 # --- one chain of simulated annealing over loop orders, compiled: swap, allocate, cost, accept ---
 
@@ -110,11 +106,7 @@ def anneal(problem: FlatProblem, factors: Ints, walk: Chain, failures: Failures)
 
 @kernel
 def _anneal(
-    problem: FlatProblem,
-    scratch: Scratch,
-    factors: Ints,
-    walk: Chain,
-    visited: VisitedOrders,
+    problem: FlatProblem, scratch: Scratch, factors: Ints, walk: Chain, visited: VisitedOrders
 ) -> int:
     """Fills ``visited``; returns the number of rows.
 

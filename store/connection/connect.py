@@ -38,12 +38,7 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
 }
 # Inserts need no more memory, and searches need the rest; queries spill to disk. Blocks of 64 KiB
 # instead of 256 KiB make a small store 1.5 MB instead of 5 MB, and a large one no slower.
-_WRITING = {
-    **_CONFIG,
-    "memory_limit": "128MB",
-    "threads": 2,
-    "default_block_size": 65536,
-}
+_WRITING = {**_CONFIG, "memory_limit": "128MB", "threads": 2, "default_block_size": 65536}
 
 
 @contextmanager

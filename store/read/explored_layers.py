@@ -107,11 +107,7 @@ def read_explored_layers(
 
     Of each search, at least as much is recorded as ``recording`` would record.
     """
-    parameters = {
-        "method": method,
-        "record": recording.record.value,
-        "limit": recording.limit,
-    }
+    parameters = {"method": method, "record": recording.record.value, "limit": recording.limit}
     table = connection.sql(_KNOWN, params=parameters).to_arrow_table().combine_chunks()
     rows = cast("list[_Row]", table.drop_columns(["front"]).to_pylist())
     return {

@@ -182,8 +182,7 @@ def read_rows(
 
 
 def read_costs(
-    connection: duckdb.DuckDBPyConnection,
-    searches: Sequence[tuple[SearchRow, SpatialProblem]],
+    connection: duckdb.DuckDBPyConnection, searches: Sequence[tuple[SearchRow, SpatialProblem]]
 ) -> Iterator[SearchCosts]:
     """What the recorded mappings of searches cost: of a million in milliseconds."""
     numbers = [search.id for search, _ in searches]

@@ -35,11 +35,7 @@ class StreamRun:
     """
 
     def __init__(
-        self,
-        database: Database,
-        info: StreamInfo,
-        identity: UUID,
-        resumed: bool = False,
+        self, database: Database, info: StreamInfo, identity: UUID, resumed: bool = False
     ) -> None:
         self.info = info
         self._lifecycle = RunLifecycle(database, identity)

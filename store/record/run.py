@@ -347,11 +347,7 @@ class Run:
     """
 
     def __init__(
-        self,
-        database: Database,
-        info: RunInfo,
-        identity: UUID,
-        resumed: bool = False,
+        self, database: Database, info: RunInfo, identity: UUID, resumed: bool = False
     ) -> None:
         self.info = info
         self._resumed = resumed

@@ -9,12 +9,7 @@ from uuid import UUID
 import duckdb
 
 from nestmap.model.evaluation.objective import ALLOCATION_OBJECTIVES
-from nestmap.model.multicore.allocation import (
-    Fitness,
-    Generation,
-    Individual,
-    StreamBound,
-)
+from nestmap.model.multicore.allocation import Fitness, Generation, Individual, StreamBound
 from nestmap.store.rows.content import Row, insert
 
 _NEWEST = """

@@ -34,11 +34,7 @@ def begin_process(run: UUID) -> Row:
     """Notes that this process executes a run; the columns of ``runs`` that say so."""
     _OURS.add(run)
     pid = os.getpid()
-    return {
-        "host": socket.gethostname(),
-        "pid": pid,
-        "process": process_identity(pid) or None,
-    }
+    return {"host": socket.gethostname(), "pid": pid, "process": process_identity(pid) or None}
 
 
 def forget_run(run: UUID) -> None:

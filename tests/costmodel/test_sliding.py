@@ -24,8 +24,7 @@ def reusing(accelerator: Accelerator, names: tuple[str, ...]) -> Accelerator:
     """The accelerator with window reuse in these memories."""
     memories = tuple(
         copy_with(
-            level,
-            {"instance": copy_with(level.instance, {"window_reuse": level.name in names})},
+            level, {"instance": copy_with(level.instance, {"window_reuse": level.name in names})}
         )
         for level in accelerator.memories
     )

@@ -62,11 +62,7 @@ def on_two_sides(layer: Layer, unrolled: Mapping[str, str]) -> SpatialProblem:
         # the same dimension twice on one side is one factor
         ({"D1": "K 2 K 2"}, {"D1": {"K": 3.5}}, {"D1": {"K": 3.0}}),
         # each loop dimension by itself
-        (
-            {"D1": "K 2 C 3"},
-            {"D1": {"K": 7 / 4, "C": 6 / 2}},
-            {"D1": {"K": 1.0, "C": 3.0}},
-        ),
+        ({"D1": "K 2 C 3"}, {"D1": {"K": 7 / 4, "C": 6 / 2}}, {"D1": {"K": 1.0, "C": 3.0}}),
     ],
 )
 def test_factors(unrolled: Mapping[str, str], fractional: Factors, integer: Factors) -> None:

@@ -12,12 +12,7 @@ from nestmap.costmodel.copies import copy_inward
 from nestmap.costmodel.evaluate import evaluate
 from nestmap.costmodel.tiles import OperandCopies, TileCosts, sum_of_tiles, sum_of_vector_tiles
 from nestmap.costmodel.vector_unit import evaluate_vector
-from nestmap.model import (
-    MemoryLevel,
-    Movement,
-    Tensor,
-    VectorNode,
-)
+from nestmap.model import MemoryLevel, Movement, Tensor, VectorNode
 from nestmap.model.base import copy_with
 from tests.costmodel.machines import machine, mapped, matmul, memory, ordered
 

@@ -24,7 +24,7 @@ FOLDERS = ("light", "pytorch-converted", "pytorch-operator", "simple")
 REASONS = {
     # The sizes of AffineGrid's output are an input of the network: nobody knows them before it
     # runs, and its expanded form multiplies matrices of those sizes.
-    "sizes that depend on values": r"unknown sizes that the array needs: .* \(MatMul\)",
+    "sizes that depend on values": r"unknown sizes that the array needs: .* \(MatMul\)"
 }
 """Why a model may be refused, and how the message begins."""
 

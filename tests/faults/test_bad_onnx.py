@@ -120,10 +120,7 @@ def _depends_on_values() -> onnx.ModelProto:
 
 
 def _cycle() -> onnx.ModelProto:
-    nodes = [
-        node("Add", "x b", "a", name="first"),
-        node("Relu", "a", "b", name="second"),
-    ]
+    nodes = [node("Add", "x b", "a", name="first"), node("Relu", "a", "b", name="second")]
     return model(nodes, {"x": (2,)})
 
 
@@ -176,12 +173,7 @@ MODELS: dict[str, tuple[onnx.ModelProto, str, str, str]] = {
         f"unknown sizes that the array needs: {X}: shape [N, 2, 8, W] (an input of the network)",
         "sizes for the network's symbolic dimensions: --dim N=... --dim W=...",
     ),
-    "nameless": (
-        _conv((1, 2, None, 8), K),
-        "",
-        f"{X}: shape [1, 2, ?, 8]",
-        "--dim x[2]=...",
-    ),
+    "nameless": (_conv((1, 2, None, 8), K), "", f"{X}: shape [1, 2, ?, 8]", "--dim x[2]=..."),
     "zero": (_conv((0, 2, 8, 8), K), X, "dimension 0 in shape [0, 2, 8, 8]", "1 to 2**31 - 1"),
     "negative": (_conv((1, 2, -1, 8), K), "", f"{X}: shape [1, 2, ?, 8]", "--dim x[2]=..."),
     "huge": (_conv((1, 2, 8, 2**31), K), X, "dimension 2147483648", "1 to 2**31 - 1"),

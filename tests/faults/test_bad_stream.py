@@ -118,15 +118,9 @@ def test_a_machine_with_a_single_core_leads_to_explore() -> None:
 @pytest.mark.parametrize(
     ("mapping", "message"),
     [
-        (
-            "- {name: Conv, core_allocation: [2]}",
-            "found storage core 2; expected a compute core",
-        ),
+        ("- {name: Conv, core_allocation: [2]}", "found storage core 2; expected a compute core"),
         ("- {name: Conv, core_allocation: [9]}", "found core 9; expected a compute core"),
-        (
-            "- {name: first, core_allocation: [0, 1], core_allocation_is_fixed: true}",
-            "first",
-        ),
+        ("- {name: first, core_allocation: [0, 1], core_allocation_is_fixed: true}", "first"),
         ("- {name: thrid, core_allocation: [0]}", "found neither a layer of the network nor an op"),
     ],
 )

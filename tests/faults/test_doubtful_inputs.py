@@ -67,11 +67,7 @@ def test_products_under_an_operator_without_any_are_said(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        (
-            "  lanes: [1, 2, 4]",
-            "  lanes: [1, 2, 4]\n  idle: [1, 2]",
-            "idle, which nothing uses",
-        ),
+        ("  lanes: [1, 2, 4]", "  lanes: [1, 2, 4]\n  idle: [1, 2]", "idle, which nothing uses"),
         ("outlet: has_outlet", "outlet: has_outlet and bits < words", "none has outlet"),
     ],
 )

@@ -31,10 +31,7 @@ def _states(
 
 
 def _behind_relu() -> onnx.ModelProto:
-    nodes = [
-        node("Relu", "x", "r", name="act"),
-        node("Conv", "r w", "y", name="conv"),
-    ]
+    nodes = [node("Relu", "x", "r", name="act"), node("Conv", "r w", "y", name="conv")]
     return model(nodes, {"x": (1, 64, 56, 56)}, [weights("w", 8, 64, 1, 1)])
 
 

@@ -194,11 +194,7 @@ def test_a_run_of_another_machine_is_resumed_by_force(forks: Forks, inputs: Inpu
     ],
 )
 def test_a_sweep_says_how_it_goes_on_each_time(
-    forks: Forks,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    store: str,
-    told: str,
+    forks: Forks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, store: str, told: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     command: tuple[str, ...] = ("sweep", str(write_space(tmp_path)))

@@ -52,9 +52,7 @@ def mapped(*unrollings: Unrolling) -> SpatialProblem:
 def linked(operand: str, memory_operand: str) -> MappingProblem:
     link = OperandLink(operand=operand, memory_operand=memory_operand)
     return MappingProblem(
-        layer=fully_connected(),
-        accelerator=machine(),
-        constraints=LayerConstraints(links=(link,)),
+        layer=fully_connected(), accelerator=machine(), constraints=LayerConstraints(links=(link,))
     )
 
 
@@ -120,10 +118,7 @@ MACHINES: list[tuple[str, Build]] = [
         ),
     ),
     ("systolic dimension D9", lambda: copy_with(array(4), {"systolic_dimensions": ("D9",)})),
-    (
-        "not all different",
-        lambda: OperationalArray(sides=array(4).sides * 2, unit_energy=1.0),
-    ),
+    ("not all different", lambda: OperationalArray(sides=array(4).sides * 2, unit_energy=1.0)),
     ("finite number", lambda: copy_with(array(4), {"unit_energy": float("nan")})),
 ]
 

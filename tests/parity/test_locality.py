@@ -40,10 +40,7 @@ from nestmap.pipeline.stages import (
     WorkloadStage,
     minimal,
 )
-from nestmap.pipeline.stages.mapping.layers import (
-    RemoveUnusedMemoryStage,
-    SearchUnusedMemoryStage,
-)
+from nestmap.pipeline.stages.mapping.layers import RemoveUnusedMemoryStage, SearchUnusedMemoryStage
 from tests.parity.networks import read_network
 from tests.parity.reference_objects import reference_accelerator
 from tests.pipeline.frontend.onnx.build import Attribute, model, node, weights

@@ -54,7 +54,7 @@ def test_the_main_job() -> None:
                 "OrderedCandidatesStage",
                 [["LomaStage", ["CostModelStage"], "ObserveStage"], "MinimalEDPStage"],
                 "MinimalEDPStage",
-            ],
+            ]
         ],
         "SumStage",
         "VectorStage",

@@ -70,13 +70,7 @@ def test_nothing_is_faster_than_ideal(case: Case, cycles_per_operation: float) -
     array = copy_with(accelerator.array, {"cycles_per_operation": cycles_per_operation})
     spatial = with_accelerator(case.spatial, copy_with(accelerator, {"array": array}))
     cme = evaluate(spatial, case.temporal)
-    steps = (
-        cme.ideal_cycles,
-        cme.ideal_temporal_cycles,
-        cme.latency0,
-        cme.latency1,
-        cme.latency2,
-    )
+    steps = (cme.ideal_cycles, cme.ideal_temporal_cycles, cme.latency0, cme.latency1, cme.latency2)
     assert all(faster <= slower for faster, slower in pairwise(steps))
     assert 0 < cme.utilization <= cme.spatial_utilization <= 1
     assert all(0 < utilization <= 1 for utilization in cme.utilizations)

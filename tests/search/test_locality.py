@@ -428,9 +428,7 @@ def _check_handover(
 
 
 @st.composite
-def kept_and_whole(
-    draw: st.DrawFn,
-) -> tuple[SpatialProblem, SpatialProblem, TemporalMapping]:
+def kept_and_whole(draw: st.DrawFn) -> tuple[SpatialProblem, SpatialProblem, TemporalMapping]:
     """A problem with less memory levels, the one it comes from, and a mapping of the former."""
     whole = draw(spatial_problems())
     tops = tuple(

@@ -47,12 +47,7 @@ from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan, exploration_pipeline
 from nestmap.pipeline.explore.reprice import Standing, compare_standing, reprice_results
 from nestmap.pipeline.frontend.torch import TorchModule
-from nestmap.pipeline.stages import (
-    ExactStage,
-    LomaStage,
-    SalsaStage,
-    SpatialMappingGeneratorStage,
-)
+from nestmap.pipeline.stages import ExactStage, LomaStage, SalsaStage, SpatialMappingGeneratorStage
 from nestmap.pipeline.stages.mapping.temporal_search import Rank
 from nestmap.store import RunRecord, RunStatus, Store
 from nestmap.store.read.relation import Relation

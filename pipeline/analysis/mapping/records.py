@@ -156,9 +156,7 @@ def loop_nest(spatial: SpatialProblem, cme: CostModelEvaluation, records: Evalua
 def _parallel(spatial: SpatialProblem) -> tuple[ParallelLoops, ...]:
     return tuple(
         ParallelLoops(
-            array_dimension=side.name,
-            units=side.size,
-            loops=spatial.spatial_mapping.on(side.name),
+            array_dimension=side.name, units=side.size, loops=spatial.spatial_mapping.on(side.name)
         )
         for side in spatial.accelerator.array.sides
     )

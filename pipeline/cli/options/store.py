@@ -40,9 +40,7 @@ class MergeOptions:
     sources: Annotated[
         tuple[Path, ...],
         Option(
-            help="The stores to merge; they are not changed.",
-            metavar="FROM...",
-            is_argument=True,
+            help="The stores to merge; they are not changed.", metavar="FROM...", is_argument=True
         ),
     ]
 

@@ -48,7 +48,7 @@ class SweepFileOptions:
         RunsName,
         Option(
             help="With --store, record runs with layers and mappings, tagged sweep:NAME: of the "
-            "designs on the front, at the end (front), of all, one after the other, or of none.",
+            "designs on the front, at the end (front), of all, one after the other, or of none."
         ),
     ] = "front"
     output: Annotated[

@@ -129,10 +129,7 @@ BERT: Final[Mapping[str, Generator]] = {
     key: generator
     for name, sizes in _PUBLISHED.items()
     for key, generator in with_block(
-        name,
-        sequence(384, _POSITIONS),
-        partial(_network, sizes),
-        partial(_one_block, sizes),
+        name, sequence(384, _POSITIONS), partial(_network, sizes), partial(_one_block, sizes)
     ).items()
 }
 """The generators by network name; ``NAME-block`` generates a single block."""

@@ -53,10 +53,7 @@ def with_static_energy(accelerator: Accelerator) -> Accelerator:
 
 
 def read_accelerator(
-    given: GivenAccelerator,
-    store: Store | Path | str | None = None,
-    *,
-    static_energy: bool = False,
+    given: GivenAccelerator, store: Store | Path | str | None = None, *, static_energy: bool = False
 ) -> Accelerator:
     """Reads an accelerator from a model, a file or a bundled name.
 

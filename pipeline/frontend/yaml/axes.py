@@ -96,11 +96,7 @@ def parse_axes(fields: Fields, relations: Collection[str]) -> dict[str, AxisExte
     return dict(
         zip(
             names,
-            zip(
-                sizes or [None] * len(names),
-                paddings or [(0, 0)] * len(names),
-                strict=True,
-            ),
+            zip(sizes or [None] * len(names), paddings or [(0, 0)] * len(names), strict=True),
             strict=True,
         )
     )

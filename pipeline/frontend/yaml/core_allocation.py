@@ -70,10 +70,7 @@ TILINGS: Final = Entries(
     "Loops that split a layer, innermost first; loop dimensions that the layer does not have are "
     "skipped. In `inter_core_tiling`, `*` stands for the number of cores in `core_allocation`.",
     _TILINGS,
-    (
-        Form('"OY, 4"', "4 parts along `OY`"),
-        Form('"OY, all"', "each iteration of `OY` is a part"),
-    ),
+    (Form('"OY, 4"', "4 parts along `OY`"), Form('"OY, all"', "each iteration of `OY` is a part")),
 )
 
 

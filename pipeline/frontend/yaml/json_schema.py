@@ -18,12 +18,7 @@ from nestmap.pipeline.frontend.yaml.field_schema import (
     Part,
     Section,
 )
-from nestmap.pipeline.frontend.yaml.formats import (
-    CORES_2024,
-    MAPPING_OF_STREAM,
-    PARTS,
-    FileFormat,
-)
+from nestmap.pipeline.frontend.yaml.formats import CORES_2024, MAPPING_OF_STREAM, PARTS, FileFormat
 from nestmap.pipeline.frontend.yaml.quantities import SWITCH
 from nestmap.pipeline.util.atomic_files import Json
 
@@ -50,10 +45,7 @@ _TYPES: Final[dict[type, str]] = {
 """The JSON type of a value, by the type of an example."""
 
 
-_OTHER_FORMS: Final = {
-    FileFormat.CORES: CORES_2024,
-    FileFormat.MAPPING: MAPPING_OF_STREAM,
-}
+_OTHER_FORMS: Final = {FileFormat.CORES: CORES_2024, FileFormat.MAPPING: MAPPING_OF_STREAM}
 """The parts of other forms in which a format is read."""
 
 

@@ -257,10 +257,7 @@ def _loop_sizes(fields: Fields) -> dict[str, int]:
 
 
 def _checked_equation(
-    accesses: Accesses,
-    sizes: Mapping[str, int],
-    relations: Mapping[str, Relation],
-    equation: Node,
+    accesses: Accesses, sizes: Mapping[str, int], relations: Mapping[str, Relation], equation: Node
 ) -> str:
     """Checks that operands have different names, that indices exist, and what is summed.
 

@@ -104,8 +104,7 @@ def parse_ordering(node: Node) -> tuple[tuple[OrderedLoop, ...], tuple[OrderedLo
     wild = [i for i, item in enumerate(items) if _is_wildcard(item)]
     if len(wild) > 1:
         raise items[wild[1]].error(
-            "one wildcard between the innermost and the outermost loops",
-            'a second "*"',
+            "one wildcard between the innermost and the outermost loops", 'a second "*"'
         )
     middle = wild[0] if wild else len(items)
     inner, outer = items[:middle], items[middle + 1 :]

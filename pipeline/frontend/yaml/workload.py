@@ -214,9 +214,7 @@ def _source(number: int, node: YamlNode, names: Mapping[int, str]) -> int:
 
 
 def _check_acyclic(
-    sources: Mapping[int, _Sources],
-    names: Mapping[int, str],
-    layers: Mapping[int, Fields],
+    sources: Mapping[int, _Sources], names: Mapping[int, str], layers: Mapping[int, Fields]
 ) -> None:
     try:
         TopologicalSorter({i: chain(*of.values()) for i, of in sources.items()}).prepare()

@@ -37,8 +37,7 @@ def layer_address(run: UUID, layer: str) -> str:
 
 
 LINKS: Final = Links(
-    run=lambda run: run_address(run.id),
-    layer=lambda run, layer: layer_address(run.id, layer),
+    run=lambda run: run_address(run.id), layer=lambda run, layer: layer_address(run.id, layer)
 )
 """The links in pages of the report."""
 

@@ -31,8 +31,7 @@ def layer_anchor(run: ReportedRun, layer: str) -> str:
 
 
 IN_PAGE: Final = Links(
-    run=lambda run: f"#{run.anchor}",
-    layer=lambda run, layer: f"#{layer_anchor(run, layer)}",
+    run=lambda run: f"#{run.anchor}", layer=lambda run, layer: f"#{layer_anchor(run, layer)}"
 )
 """The links of the report, a single file."""
 

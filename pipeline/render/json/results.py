@@ -34,9 +34,7 @@ def summary_json(evaluation: NetworkEvaluation, run: UUID | None = None) -> Json
 
 
 def full_json(
-    evaluation: NetworkEvaluation,
-    run: UUID | None = None,
-    reduced: Sequence[ReducedUnrolling] = (),
+    evaluation: NetworkEvaluation, run: UUID | None = None, reduced: Sequence[ReducedUnrolling] = ()
 ) -> Json:
     """The totals, all results of each layer, unrollings that do not fit, and what stays on chip."""
     layers: list[Json] = [
@@ -57,9 +55,7 @@ def full_json(
 
 
 def front_json(
-    front: NetworkFront,
-    run: UUID | None = None,
-    reduced: Sequence[ReducedUnrolling] = (),
+    front: NetworkFront, run: UUID | None = None, reduced: Sequence[ReducedUnrolling] = ()
 ) -> Json:
     """The Pareto front of each layer, with all results of each mapping."""
     layers: list[Json] = [_front(layer) for layer in front.layers]
@@ -164,10 +160,7 @@ def _headline(result: LayerResult) -> dict[str, Json]:
 
 def _bound(result: LayerResult) -> dict[str, Json]:
     """The lower bound of the objective and the gap to it; null if they are not known."""
-    return {
-        "bound": None if result.bound is None else result.bound.value,
-        "gap": result.gap,
-    }
+    return {"bound": None if result.bound is None else result.bound.value, "gap": result.gap}
 
 
 def _details(cme: CostModelEvaluation) -> dict[str, Json]:

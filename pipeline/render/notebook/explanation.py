@@ -16,9 +16,7 @@ def explanation_html(lines: Sequence[Line], notes: Sequence[str]) -> str:
     """An explanation; ``lines`` are its heading, its titled sections and its wrapped notes."""
     heading, *parts, _ = _blocks(lines)
     return container(
-        paragraph(*heading),
-        *(_part(title, body) for title, *body in parts),
-        paragraph(*notes),
+        paragraph(*heading), *(_part(title, body) for title, *body in parts), paragraph(*notes)
     )
 
 

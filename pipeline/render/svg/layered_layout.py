@@ -244,10 +244,7 @@ def _row_heights(ranks: Mapping[str, int], heights: Mapping[str, float]) -> list
 
 
 def _row_bounds(
-    rows: Sequence[Sequence[Stop]],
-    down: Links,
-    x: Mapping[Stop, float],
-    heights: Sequence[float],
+    rows: Sequence[Sequence[Stop]], down: Links, x: Mapping[Stop, float], heights: Sequence[float]
 ) -> tuple[list[float], list[float]]:
     """The bounds of each row; wide edges get more vertical space."""
     tops, bottoms, y = list[float](), list[float](), 0.0

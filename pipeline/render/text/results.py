@@ -17,14 +17,7 @@ from nestmap.model import (
 )
 from nestmap.model.dims import LayerOperand
 from nestmap.pipeline.format.mappings import sizes_text, spatial_text
-from nestmap.pipeline.format.numbers import (
-    capacity,
-    count,
-    cycles,
-    energy,
-    engineering,
-    share,
-)
+from nestmap.pipeline.format.numbers import capacity, count, cycles, energy, engineering, share
 from nestmap.pipeline.render.tables.breakdown import (
     LEVEL_COLUMNS,
     PART_COLUMNS,

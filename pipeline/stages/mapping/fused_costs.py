@@ -370,11 +370,7 @@ class FusedCosting:
             yield n, self._copied(layer, node.reads[i].use.operand, plan.home, parts)
 
     def _copied(
-        self,
-        layer: Layer,
-        operand: LayerOperand,
-        memory: str,
-        parts: Sequence[tuple[Bits, Count]],
+        self, layer: Layer, operand: LayerOperand, memory: str, parts: Sequence[tuple[Bits, Count]]
     ) -> OperandCopies:
         problem = self.variants.problems[layer.name]
         levels: Sequence[MemoryLevel] = problem.levels(operand)

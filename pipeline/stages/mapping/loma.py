@@ -9,13 +9,7 @@ from typing import ClassVar, Never, final
 from pydantic import PositiveInt
 
 from nestmap.costmodel.evaluate import evaluate_batch
-from nestmap.model import (
-    EvaluationBatch,
-    Frozen,
-    MappingBatch,
-    MappingType,
-    SpatialProblem,
-)
+from nestmap.model import EvaluationBatch, Frozen, MappingBatch, MappingType, SpatialProblem
 from nestmap.model.base import copy_with
 from nestmap.pipeline.stage_graph import Stage, each
 from nestmap.pipeline.stages.mapping.recall import UNCONNECTED, Ports

@@ -6,12 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol, final
 
 from nestmap.model import Objective
-from nestmap.model.multicore.allocation import (
-    Allocation,
-    Generation,
-    Individual,
-    StreamBound,
-)
+from nestmap.model.multicore.allocation import Allocation, Generation, Individual, StreamBound
 from nestmap.model.multicore.schedule import AllocationSearch, ScheduleProblem
 from nestmap.pipeline.stage_graph import Stage
 from nestmap.pipeline.stages.multicore.inter_core import (

@@ -176,11 +176,7 @@ class GenerateCNWorkloadHybridStage(Frozen, Stage[StreamProblem, SplitProblem], 
                 "a layer, or a vector operator that some core names or the mapping allocates",
             )
         nodes = split_workload(
-            workload,
-            options,
-            problem.is_computed,
-            _Rooms(problem).smallest,
-            problem.accelerator,
+            workload, options, problem.is_computed, _Rooms(problem).smallest, problem.accelerator
         )
         _check_hints(options, nodes, problem.mapping)
         return SplitProblem(problem, options, nodes)

@@ -110,11 +110,7 @@ class _Distributed(Protocol):
     ) -> AbstractAsyncContextManager[_Scheduler]: ...
 
     def Client(  # noqa: N802 (Dask's name)
-        self,
-        address: str,
-        *,
-        timeout: float,
-        set_as_default: bool,
+        self, address: str, *, timeout: float, set_as_default: bool
     ) -> _Client: ...
 
 

@@ -103,10 +103,7 @@ def sending_time(job: Job, planned: int) -> int:
 @kernel
 def _idle_from(job: Job, planned: int) -> int:
     """The first time at which all channels of a planned transfer are idle for its duration."""
-    time, duration = (
-        transfer_word(job, planned, t.START),
-        transfer_cycles(job, planned),
-    )
+    time, duration = (transfer_word(job, planned, t.START), transfer_cycles(job, planned))
     first, end = transfer_path(job, planned)
     again = True
     while again:

@@ -110,11 +110,7 @@ def _is_through(problem: FlatProblem, space: Space, descent: Descent, depth: int
 
 @kernel
 def _go_on(
-    problem: FlatProblem,
-    space: Space,
-    descent: Descent,
-    at: tuple[int, int],
-    limit: float,
+    problem: FlatProblem, space: Space, descent: Descent, at: tuple[int, int], limit: float
 ) -> bool:
     """Makes the next label of the path; false if the choice is not worth following."""
     depth, choice = at

@@ -117,11 +117,7 @@ def find_paths(problem: FlatProblem, space: Space, pool: Pool, limit: float) -> 
 
 @kernel
 def _cross_each(
-    problem: FlatProblem,
-    space: Space,
-    pool: Pool,
-    at: tuple[int, int, int, int],
-    limit: float,
+    problem: FlatProblem, space: Space, pool: Pool, at: tuple[int, int, int, int], limit: float
 ) -> int:
     """Lets each operand cross its next boundary; returns the number of labels.
 
@@ -170,11 +166,7 @@ def spend(
 
 @kernel
 def _add_each(
-    problem: FlatProblem,
-    space: Space,
-    pool: Pool,
-    at: tuple[int, int, int, int],
-    limit: float,
+    problem: FlatProblem, space: Space, pool: Pool, at: tuple[int, int, int, int], limit: float
 ) -> int:
     """Adds each factor to the order; returns the number of labels."""
     n, used, p, s = at

@@ -16,17 +16,9 @@ from nestmap.model.arrays import Floats, Ints
 from nestmap.search.temporal.exact.incumbents import Incumbents
 from nestmap.search.temporal.exact.labels import find_paths, leftover, limits_between, new_pool
 from nestmap.search.temporal.exact.lattice import grid_of, prime_counts
-from nestmap.search.temporal.exact.objective_bound import (
-    goal_of,
-    is_energy_alone,
-)
+from nestmap.search.temporal.exact.objective_bound import goal_of, is_energy_alone
 from nestmap.search.temporal.exact.search import ExactOptions
-from nestmap.search.temporal.exact.space import (
-    Space,
-    has_too_many_cells,
-    origin_bounds,
-    space_of,
-)
+from nestmap.search.temporal.exact.space import Space, has_too_many_cells, origin_bounds, space_of
 
 
 class RowTable(NamedTuple):

@@ -195,10 +195,7 @@ FREED_ORDERS = 6
 
 
 def loma_batches(
-    spatial: SpatialProblem,
-    mapping_type: MappingType,
-    limit: int = START_LIMIT,
-    workers: int = 1,
+    spatial: SpatialProblem, mapping_type: MappingType, limit: int = START_LIMIT, workers: int = 1
 ) -> Iterator[EvaluationBatch]:
     """LOMA's orders with few factors; none if the user's ordering pins more of them.
 

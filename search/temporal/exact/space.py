@@ -16,12 +16,7 @@ from nestmap.costmodel.reuse import IRRELEVANT
 from nestmap.model import Loop, MappingProblem, SpatialProblem
 from nestmap.model.arrays import Floats
 from nestmap.search.temporal.exact.capacity import Capacity, capacity_of, forbid
-from nestmap.search.temporal.exact.lattice import (
-    Lattice,
-    count_points,
-    lattice_of,
-    most_levels,
-)
+from nestmap.search.temporal.exact.lattice import Lattice, count_points, lattice_of, most_levels
 from nestmap.search.temporal.exact.objective_bound import (
     Goal,
     Rule,

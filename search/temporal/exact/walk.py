@@ -46,12 +46,7 @@ from nestmap.search.temporal.exact.least_energy import ROUNDING, least_energies
 from nestmap.search.temporal.exact.operand_bounds import operand_bounds
 from nestmap.search.temporal.exact.operand_tables import grows_when_finished
 from nestmap.search.temporal.exact.rows import RowTable, bound_row
-from nestmap.search.temporal.exact.search import (
-    LABELS_OF_A_SUM,
-    ExactOptions,
-    SearchTask,
-    exact,
-)
+from nestmap.search.temporal.exact.search import LABELS_OF_A_SUM, ExactOptions, SearchTask, exact
 from nestmap.search.temporal.exact.space import reuses_windows
 
 BLOCK = 32

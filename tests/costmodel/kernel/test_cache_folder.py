@@ -103,9 +103,7 @@ def test_kernels_are_cached_at_home_without_a_word(places: Places) -> None:
     assert not places.fallback.exists()
 
 
-def test_without_a_home_they_are_in_a_temporary_folder_which_one_line_says(
-    no_home: Places,
-) -> None:
+def test_without_a_home_they_are_in_a_temporary_folder_which_one_line_says(no_home: Places) -> None:
     first = no_home.run()
     assert first.compiled == ["False", "True"]
     assert first.errors == [

@@ -121,10 +121,7 @@ def test_the_best_of_a_front_has_the_bound_of_its_objective(objective: Objective
 @pytest.mark.parametrize(("objective", "gap"), [(Objective.ENERGY, 0.4), (Objective.LATENCY, 0.2)])
 def test_energies_and_latencies_of_layers_add_up(objective: Objective, gap: float) -> None:
     parts = {Objective.ENERGY: (8.0, 10.0), Objective.LATENCY: (40.0, 40.0)}[objective]
-    layers = (
-        resulting(10.0, 50, objective, parts[0]),
-        resulting(20.0, 50, objective, parts[1]),
-    )
+    layers = (resulting(10.0, 50, objective, parts[0]), resulting(20.0, 50, objective, parts[1]))
     assert NetworkEvaluation(layers=layers).gap == pytest.approx(gap)
     assert NetworkEvaluation(layers=(*layers, LayerResult(cme=costing(1.0, 1)))).gap is None
 

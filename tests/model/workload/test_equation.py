@@ -37,11 +37,7 @@ def test_equations_that_contradict_their_loops(text: str, found: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "shown"),
-    [
-        ("ix=2*ox+3*fx", "2*ox+3*fx"),
-        ("ix = ox + fx", "ox+fx"),
-        ("IX=1*OX+2*FX", "ox+2*fx"),
-    ],
+    [("ix=2*ox+3*fx", "2*ox+3*fx"), ("ix = ox + fx", "ox+fx"), ("IX=1*OX+2*FX", "ox+2*fx")],
 )
 def test_relations(text: str, shown: str) -> None:
     name, index = parse_relation(text)

@@ -187,11 +187,7 @@ def test_every_mapping_is_recorded_and_the_suggested_query_works(inputs: Inputs)
 
 @pytest.mark.parametrize(
     ("options", "limit"),
-    [
-        ((), RECORD_LIMIT),
-        (("--record-limit", "1"), 1),
-        (("--record-limit", "none"), None),
-    ],
+    [((), RECORD_LIMIT), (("--record-limit", "1"), 1), (("--record-limit", "none"), None)],
 )
 def test_the_record_of_a_search_has_a_limit(
     inputs: Inputs, options: tuple[str, ...], limit: int | None

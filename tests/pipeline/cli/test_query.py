@@ -31,13 +31,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_table() -> None:
     ended = run("query", "SELECT 'a' AS name, 12 AS n UNION ALL SELECT 'long', NULL ORDER BY name")
     assert ended.code == 0
-    assert ended.out.splitlines() == [
-        "name   n",
-        "--------",
-        "a     12",
-        "long",
-        "(2 rows)",
-    ]
+    assert ended.out.splitlines() == ["name   n", "--------", "a     12", "long", "(2 rows)"]
 
 
 def test_csv() -> None:

@@ -110,8 +110,7 @@ def test_mode_2_gives_the_loops_within(command: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    "hints",
-    [("OY=2,OX=4 / K=2",), ("OY=2", "OX=4", "/", "K=2"), ("oy = 2, ox=4/k=2",)],
+    "hints", [("OY=2,OX=4 / K=2",), ("OY=2", "OX=4", "/", "K=2"), ("oy = 2, ox=4/k=2",)]
 )
 def test_mode_3_has_a_list_for_each_range(command: tuple[str, ...], hints: tuple[str, ...]) -> None:
     options = [word for hint in hints for word in ("--hint-loops", hint)]

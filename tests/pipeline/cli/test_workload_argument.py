@@ -20,9 +20,7 @@ from tests.pipeline.cli.inputs import Inputs, run
 from tests.pipeline.frontend.onnx.build import model, node, weights
 
 OPEN = model(
-    [node("MatMul", "x w", "y", name="product")],
-    {"x": ["batch", "seq", 8]},
-    [weights("w", 8, 4)],
+    [node("MatMul", "x w", "y", name="product")], {"x": ["batch", "seq", 8]}, [weights("w", 8, 4)]
 )
 """A product whose input leaves two dimensions open."""
 

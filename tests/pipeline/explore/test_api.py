@@ -138,8 +138,7 @@ def value(exploration: Exploration, layer: int, objective: Objective) -> float:
 
 
 @pytest.mark.parametrize(
-    ("function", "options"),
-    [(nestmap.explore, SearchOptions), (nestmap.sweep, SweepSearchOptions)],
+    ("function", "options"), [(nestmap.explore, SearchOptions), (nestmap.sweep, SweepSearchOptions)]
 )
 def test_help_explains_every_option(function: Callable[..., object], options: type) -> None:
     text = inspect.getdoc(function) or ""

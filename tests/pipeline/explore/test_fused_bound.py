@@ -255,8 +255,7 @@ NAMED = {"chain": chain, "residual": residual}
 
 
 @pytest.mark.parametrize(
-    ("name", "bits", "objective"),
-    every(5, list(product(NAMED, BUFFERS, Objective))),
+    ("name", "bits", "objective"), every(5, list(product(NAMED, BUFFERS, Objective)))
 )
 def test_a_network_has_a_bound_and_a_gap(name: str, bits: int, objective: Objective) -> None:
     """Vector operators are counted in both."""

@@ -73,11 +73,7 @@ def recorded(search: Literal["loma", "salsa"], workers: int) -> Recorded:
     """A search of the large layer."""
     plan = SearchPlan.of(
         SearchOptions(
-            search=search,
-            spatial_mappings=3,
-            lpf_limit=None,
-            workers=workers,
-            objective="edp",
+            search=search, spatial_mappings=3, lpf_limit=None, workers=workers, objective="edp"
         )
     )
     with Store.open(None) as store:
@@ -99,9 +95,7 @@ def content(batch: EvaluationBatch) -> object:
 
 
 @pytest.mark.parametrize("search", ["loma", "salsa"])
-def test_results_and_records_do_not_depend_on_the_workers(
-    search: Literal["loma", "salsa"],
-) -> None:
+def test_results_and_records_do_not_depend_on_the_workers(search: Literal["loma", "salsa"]) -> None:
     alone = recorded(search, 1)
     (layer,) = alone.total.layers
     assert layer.statistics.infeasible
@@ -139,8 +133,7 @@ def test_annealing_looks_for_the_objective_of_the_plan(objective: Objective) -> 
 
 @pytest.mark.parametrize("objective", Objective)
 @pytest.mark.parametrize(
-    ("network", "machine"),
-    [("light:alexnet", "tpu_like"), ("light:squeezenet", "meta_prototype")],
+    ("network", "machine"), [("light:alexnet", "tpu_like"), ("light:squeezenet", "meta_prototype")]
 )
 def test_pruning_changes_no_result(network: str, machine: str, objective: Objective) -> None:
     whole, pruned = (

@@ -184,14 +184,8 @@ def test_a_layer_that_two_networks_share_is_searched_once(store: Store) -> None:
 
 
 CHANGES: Final[dict[str, tuple[SearchPlan, SearchPlan]]] = {
-    "lpf_limit": (
-        SearchPlan.of(with_loma(lpf_limit=4)),
-        SearchPlan.of(with_loma(lpf_limit=3)),
-    ),
-    "no limit": (
-        SearchPlan.of(with_loma(lpf_limit=4)),
-        SearchPlan.of(with_loma(lpf_limit=None)),
-    ),
+    "lpf_limit": (SearchPlan.of(with_loma(lpf_limit=4)), SearchPlan.of(with_loma(lpf_limit=3))),
+    "no limit": (SearchPlan.of(with_loma(lpf_limit=4)), SearchPlan.of(with_loma(lpf_limit=None))),
     "even": (
         SearchPlan.of(with_loma(lpf_limit=4)),
         SearchPlan.of(with_loma(lpf_limit=4, mapping_type="even")),

@@ -119,11 +119,7 @@ def test_names_are_found_without_importing_onnx() -> None:
 
 @pytest.mark.parametrize("path", ["a.yaml", "b.YML", "net.onnx", "some/where", "here\\there"])
 def test_paths_are_taken_as_they_are(path: str) -> None:
-    for resolve in (
-        presets.resolve_accelerator,
-        presets.resolve_mapping,
-        presets.resolve_workload,
-    ):
+    for resolve in (presets.resolve_accelerator, presets.resolve_mapping, presets.resolve_workload):
         assert resolve(path) == Path(path)
 
 

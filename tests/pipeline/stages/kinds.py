@@ -118,8 +118,7 @@ KINDS: Final[dict[str, Kind]] = {
     "salsa": Kind(salsa(), LARGE),
     "salsa, few orders": Kind(salsa(iterations=100_000)),
     "blocks": Kind(
-        SearchPlan.of(with_loma(lpf_limit=4)),
-        NetworkProblem(workload=BLOCKS, accelerator=MACHINE),
+        SearchPlan.of(with_loma(lpf_limit=4)), NetworkProblem(workload=BLOCKS, accelerator=MACHINE)
     ),
     "on chip": Kind(SearchPlan.of(with_loma(lpf_limit=4, keep_on_chip=True)), CHAIN),
     "vector": Kind(

@@ -83,10 +83,7 @@ def test_the_front_of_worst_cases_is_that_of_all_pairs(robust: SweepResult) -> N
     for design in robust.points:
         first, other = design.networks
         figures.append(
-            (
-                max(first.energy, 1.3 * other.energy),
-                max(first.latency, 1.3 * other.latency),
-            )
+            (max(first.energy, 1.3 * other.energy), max(first.latency, 1.3 * other.latency))
         )
     best = {
         (e, t) for e, t in figures

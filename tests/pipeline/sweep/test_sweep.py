@@ -81,10 +81,7 @@ def test_every_figure_is_that_of_an_exploration(swept: SweepResult, file: Path) 
             (first.energy, first.latency),
             (other.energy, other.latency),
         ]
-        energy, latency = (
-            first.energy + 2.5 * other.energy,
-            first.latency + 2.5 * other.latency,
-        )
+        energy, latency = (first.energy + 2.5 * other.energy, first.latency + 2.5 * other.latency)
         assert (design.energy, design.latency) == (energy, latency)
         assert design.edp == energy * latency
         assert design.area == lanes
@@ -193,10 +190,7 @@ def test_the_yaml_of_a_design_is_explored_with_its_figures(
     made.write_text(swept.accelerator_yaml(design))
     assert made.read_text().startswith(f"# Design {design.number} of 'small': {design}\n")
     found = nestmap.explore(file.parent / "net.yaml", made, objective=design.mapped_for)
-    assert (found.energy, found.latency) == (
-        design.networks[0].energy,
-        design.networks[0].latency,
-    )
+    assert (found.energy, found.latency) == (design.networks[0].energy, design.networks[0].latency)
 
 
 def test_the_yaml_of_a_design_says_that_it_was_counted_as_by_zigzag(

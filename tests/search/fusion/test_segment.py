@@ -49,10 +49,7 @@ class Case(NamedTuple):
 
 TILE = st.integers(0, 11)
 CASES = st.builds(
-    Case,
-    st.integers(0, 100_000),
-    st.tuples(TILE, TILE),
-    st.tuples(st.booleans(), st.booleans()),
+    Case, st.integers(0, 100_000), st.tuples(TILE, TILE), st.tuples(st.booleans(), st.booleans())
 )
 
 

@@ -28,10 +28,7 @@ def points(layers: list[list[tuple[float, float]]]) -> list[Points]:
 
 def sums(layers: list[Points], places: tuple[int, ...]) -> tuple[float, float]:
     chosen = list(zip(layers, places, strict=True))
-    return (
-        sum(float(x.cost[n]) for x, n in chosen),
-        sum(float(x.used[n]) for x, n in chosen),
-    )
+    return (sum(float(x.cost[n]) for x, n in chosen), sum(float(x.used[n]) for x, n in chosen))
 
 
 def least(layers: list[Points], limit: float) -> float | None:

@@ -143,8 +143,7 @@ def test_no_single_dimensions_are_worth_more(given: MappingProblem) -> None:
         other = SpatialMapping(
             unrollings=tuple(
                 Unrolling(
-                    array_dimension=side.name,
-                    loops=(Loop(dimension=d, size=limits[side.name][d]),),
+                    array_dimension=side.name, loops=(Loop(dimension=d, size=limits[side.name][d]),)
                 )
                 for side, d in zip(sides, dimensions, strict=True)
             )

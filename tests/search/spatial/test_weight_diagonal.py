@@ -94,12 +94,9 @@ def test_the_input_registers_hold_and_deliver_all_pixels() -> None:
 
 
 @pytest.mark.parametrize(
-    "served",
-    [("", "D2"), ("D1", ""), ("D1 D2", "D2"), ("D1", "D1 D2"), ("D1", "D1"), ("D2", "D2")],
+    "served", [("", "D2"), ("D1", ""), ("D1 D2", "D2"), ("D1", "D1 D2"), ("D1", "D1"), ("D2", "D2")]
 )
-def test_it_needs_one_dimension_for_inputs_and_another_for_outputs(
-    served: tuple[str, str],
-) -> None:
+def test_it_needs_one_dimension_for_inputs_and_another_for_outputs(served: tuple[str, str]) -> None:
     machine = array_of_cells(64, 32, inputs=served[0], outputs=served[1])
     spatial = mapped(layer(), machine, {"D1": "K 16", "D2": "FX 3"})
     assert weight_diagonal(spatial) == spatial

@@ -244,10 +244,7 @@ def test_a_chain_cools_down() -> None:
 
 def with_ordering(spatial: SpatialProblem, inner: str, outer: str = "") -> SpatialProblem:
     """A temporal ordering, innermost first: ``K 2 C *``."""
-    updates: dict[str, object] = {
-        "temporal_ordering": items(inner),
-        "outer_ordering": items(outer),
-    }
+    updates: dict[str, object] = {"temporal_ordering": items(inner), "outer_ordering": items(outer)}
     constraints = copy_with(LayerConstraints(), updates)
     return copy_with(spatial, {"problem": copy_with(spatial.problem, {"constraints": constraints})})
 

@@ -95,9 +95,7 @@ def _check_size(model: onnx.ModelProto, where: str) -> None:
     total = sum(sizes.get(_called(node), 1) for node in all_nodes(model.graph))
     if total > MOST_NODES:
         raise InputError(
-            where,
-            f"functions with {total} nodes after inlining",
-            f"at most {MOST_NODES}",
+            where, f"functions with {total} nodes after inlining", f"at most {MOST_NODES}"
         )
 
 

@@ -187,10 +187,7 @@ EXPANSIONS: Final[Mapping[str, Expansion]] = {
 }
 """The function that expands each operator with a body."""
 
-EQUAL_STEPS: Final[Mapping[str, Expansion]] = {
-    "Loop": equal_loop_nodes,
-    "Scan": equal_scan_nodes,
-}
+EQUAL_STEPS: Final[Mapping[str, Expansion]] = {"Loop": equal_loop_nodes, "Scan": equal_scan_nodes}
 """The function that makes one step of many equal ones; tried first."""
 
 

@@ -185,10 +185,7 @@ def _pool(operator: str) -> _Rule:
 
 
 def _on_image(
-    proto: onnx.NodeProto,
-    types: Types,
-    operator: str,
-    weights: tuple[int, Shape] | None = None,
+    proto: onnx.NodeProto, types: Types, operator: str, weights: tuple[int, Shape] | None = None
 ) -> Iterator[ShapeSurrogate]:
     """An operator on an image, which is transposed where its channels are last.
 
@@ -329,8 +326,7 @@ _TYPES: Final[Mapping[str, tuple[int, int]]] = {
     "com.microsoft.QGemm": (8, _FLOAT),
     "com.microsoft.QAttention": (3, _FLOAT),
     **dict.fromkeys(
-        (f"{domain}.QLinearConv" for domain in ("com.microsoft", CHANNELS_LAST)),
-        (7, 0),
+        (f"{domain}.QLinearConv" for domain in ("com.microsoft", CHANNELS_LAST)), (7, 0)
     ),
     **dict.fromkeys(
         ("com.microsoft.MatMulIntegerToFloat", "com.microsoft.DynamicQuantizeMatMul"), (2, _FLOAT)

@@ -30,10 +30,7 @@ from nestmap.pipeline.frontend.yaml.quantities import NODE, SWITCH, technology
 
 NAME: Final = Field("name", "its name in reports", "the name of the accelerator", "small")
 MEMORIES: Final = Field(
-    "memories",
-    "the [memories](#memory) by name",
-    "memories by name, innermost first",
-    "",
+    "memories", "the [memories](#memory) by name", "memories by name, innermost first", ""
 )
 ARRAY_FIELD: Final = Field(
     "operational_array",
@@ -43,11 +40,7 @@ ARRAY_FIELD: Final = Field(
     "",
 )
 _DATAFLOWS: Final = Field(
-    "dataflows",
-    "mappings are in the mapping file",
-    "anything",
-    "{D1: [K]}",
-    Need.IGNORED,
+    "dataflows", "mappings are in the mapping file", "anything", "{D1: [K]}", Need.IGNORED
 )
 VECTOR_UNIT_FIELD: Final = Field(
     VECTOR_UNIT.at[0],

@@ -187,12 +187,7 @@ _SIZES: Final = Field(
 )
 _UNIT_ENERGY: Final = Field("unit_energy", "energy of one multiply-accumulate", ENERGY, "0.04")
 _UNIT_AREA: Final = Field(
-    "unit_area",
-    "area of one unit",
-    AREA,
-    "0.0001",
-    Need.OPTIONAL,
-    default="0",
+    "unit_area", "area of one unit", AREA, "0.0001", Need.OPTIONAL, default="0"
 )
 _UNIT_LEAKAGE: Final = Field(
     "unit_leakage",

@@ -125,11 +125,7 @@ _OFFCHIP_FILE: Final = Field(
     origin=Origin.STREAM,
 )
 _BANDWIDTH: Final = Field(
-    "bandwidth",
-    "bandwidth of each link",
-    BANDWIDTH,
-    "64",
-    origin=Origin.STREAM,
+    "bandwidth", "bandwidth of each link", BANDWIDTH, "64", origin=Origin.STREAM
 )
 
 MULTICORE_2024: Final = Section(

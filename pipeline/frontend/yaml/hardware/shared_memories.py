@@ -28,10 +28,7 @@ SHARED: Final = Entries(
     "all of them have under the same name; size, ports and costs must be equal in each core, and "
     "only the operands that a port serves may differ. Items with a core in common are merged.",
     SHARING.kind,
-    (
-        Form('"0, 1"', "cores 0 and 1"),
-        Form("[0, 1]", "the same as a list"),
-    ),
+    (Form('"0, 1"', "cores 0 and 1"), Form("[0, 1]", "the same as a list")),
 )
 
 

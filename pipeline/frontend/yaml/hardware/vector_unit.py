@@ -31,13 +31,7 @@ _MEMORY: Final = Field(
     origin=Origin.NESTMAP,
 )
 _AREA: Final = Field(
-    "area",
-    "area of all lanes",
-    AREA,
-    "0.05",
-    Need.OPTIONAL,
-    default="0",
-    origin=Origin.NESTMAP,
+    "area", "area of all lanes", AREA, "0.05", Need.OPTIONAL, default="0", origin=Origin.NESTMAP
 )
 
 VECTOR_UNIT: Final = Section(

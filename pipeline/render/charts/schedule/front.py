@@ -54,10 +54,7 @@ def front_chart(
     if not view.allocations:
         raise ValueError("no allocation can be scheduled; expected at least one")
     chosen = _chosen(view)
-    data = {
-        _POINTS: [*_points(view, space, chosen, reported)],
-        _FRONTS: [*_fronts(view)],
-    }
+    data = {_POINTS: [*_points(view, space, chosen, reported)], _FRONTS: [*_fronts(view)]}
     summary = _summary(view, len(chosen))
     chart: vega.Spec = {**_chart(view), "description": summary}
     text = vega.spec_text(chart, data, vega.letters((FRONT, REPORTED)))

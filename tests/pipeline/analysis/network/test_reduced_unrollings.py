@@ -74,8 +74,6 @@ def found(accelerator: Accelerator, unrolled: Mapping[str, str]) -> list[tuple[s
     ],
 )
 def test_reduced_unrollings(
-    accelerator: Accelerator,
-    unrolled: Mapping[str, str],
-    expected: list[tuple[str, str, int, int]],
+    accelerator: Accelerator, unrolled: Mapping[str, str], expected: list[tuple[str, str, int, int]]
 ) -> None:
     assert found(accelerator, unrolled) == expected

@@ -81,10 +81,7 @@ WINDOWS = {
         "float[2,3,9] x", "y = LpPool <kernel_shape = [3]> (x)", (2, 3, 7, 3), 2
     ),
     "dilated": Case(
-        "float[1,1,9] x",
-        "y = MaxPool <kernel_shape = [3], dilations = [3]> (x)",
-        (1, 1, 3, 3),
-        1,
+        "float[1,1,9] x", "y = MaxPool <kernel_shape = [3], dilations = [3]> (x)", (1, 1, 3, 3), 1
     ),
     "global": Case(IMAGE, "y = GlobalAveragePool (x)", (2, 3, 8, 6), 1),
     "regions": Case(

@@ -35,11 +35,7 @@ def layer(
     number: int, name: str, inputs: int = 32, source: int | None = None, sign: str = "+="
 ) -> str:
     return LAYER.format(
-        id=number,
-        name=name,
-        inputs=inputs,
-        source=number if source is None else source,
-        sum=sign,
+        id=number, name=name, inputs=inputs, source=number if source is None else source, sum=sign
     )
 
 
@@ -152,10 +148,7 @@ TODAY: FieldValues = {
                     "type": "read_write",
                     "bandwidth_min": 8,
                     "bandwidth_max": 64,
-                    "allocation": [
-                        *("I1, fh", "I2, fh"),
-                        *("O, fh", "O, tl", "O, fl", "O, th"),
-                    ],
+                    "allocation": [*("I1, fh", "I2, fh"), *("O, fh", "O, tl", "O, fl", "O, th")],
                 },
             ],
         }

@@ -81,10 +81,7 @@ def test_items_after_a_wildcard_are_outermost(tmp_path: Path, wildcard: str) -> 
     text = f"- {{name: a, temporal_ordering: [[K, 2], {wildcard}, [c, '*'], [K, 3]]}}"
     (entry,) = parsed(tmp_path, text).entries
     assert entry.temporal_ordering == (OrderedLoop(dimension="K", size=2),)
-    assert entry.outer_ordering == (
-        OrderedLoop(dimension="C"),
-        OrderedLoop(dimension="K", size=3),
-    )
+    assert entry.outer_ordering == (OrderedLoop(dimension="C"), OrderedLoop(dimension="K", size=3))
 
 
 def test_a_wildcard_alone_leaves_everything_open(tmp_path: Path) -> None:
@@ -108,10 +105,7 @@ def test_memory_levels_name_memories(tmp_path: Path) -> None:
 
 def test_a_name_alone_constrains_nothing(tmp_path: Path) -> None:
     text = "- name: default\n- {name: Conv, spatial_mapping: , memory_operand_links: }\n"
-    assert parsed(tmp_path, text).entries == (
-        LayerConstraints(),
-        LayerConstraints(target="Conv"),
-    )
+    assert parsed(tmp_path, text).entries == (LayerConstraints(), LayerConstraints(target="Conv"))
 
 
 def test_dimensions_may_be_written_small(tmp_path: Path) -> None:

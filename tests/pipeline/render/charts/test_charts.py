@@ -188,10 +188,7 @@ def test_parts_have_colours_of_their_own_on_light_and_dark_pages() -> None:
 
 def test_colours_can_be_seen_on_dark_pages_and_areas_have_an_outline_on_light_ones() -> None:
     looks = [*(grey_look(i) for i in range(6)), *(Look(ramp_color(i, 8)) for i in range(8))]
-    looks += [
-        *map(Look, (*CAUSES, *CANDIDATES, *TRANSFERS)),
-        *(run_look(i) for i in (0, 1)),
-    ]
+    looks += [*map(Look, (*CAUSES, *CANDIDATES, *TRANSFERS)), *(run_look(i) for i in (0, 1))]
     for each in looks:
         assert contrast(int(tone(each).dark[1:], 16), DARK) > 3
     for color in WAITS:

@@ -40,14 +40,7 @@ FORM: Final[Mapping[str, Mapping[str, type | tuple[type, ...]]]] = {
         "energy_per_bit": float,
         "energy_per_cycle": float,
     },
-    "memories": {
-        "name": str,
-        "cores": list,
-        "size": int,
-        "peak": int,
-        "times": list,
-        "bits": list,
-    },
+    "memories": {"name": str, "cores": list, "size": int, "peak": int, "times": list, "bits": list},
     "layers": {
         "layer": int,
         "name": str,

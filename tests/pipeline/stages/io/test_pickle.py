@@ -179,10 +179,7 @@ def test_a_failure_on_the_way_leaves_the_old_file_and_no_other(
         raise OSError(ENOSPC, "No space left on device")
 
     monkeypatch.setattr(Path, step, full)
-    stages: list[Stage[str, str]] = [
-        PickleSaveStage[str](path=path),
-        DumpStage[str](folder=folder),
-    ]
+    stages: list[Stage[str, str]] = [PickleSaveStage[str](path=path), DumpStage[str](folder=folder)]
     for save in stages:
         with pytest.raises(InputError, match="No space left"):
             save("new")
@@ -208,13 +205,7 @@ def test_what_is_no_pickle_of_that_kind_is_wrong_input(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="No such file"):
         read_pickle(path, int)
     whole = pickle.dumps(SUM)
-    for data in (
-        b"",
-        b"no pickle",
-        b"\x80\x04",
-        b"\x80\xff.",
-        whole[:-20],
-    ):
+    for data in (b"", b"no pickle", b"\x80\x04", b"\x80\xff.", whole[:-20]):
         path.write_bytes(data)
         with pytest.raises(InputError, match="truncated or not a pickle"):
             read_pickle(path, EvaluationBatch)

@@ -45,11 +45,7 @@ from nestmap.pipeline.explore.resume import recorded_problem
 from nestmap.pipeline.frontend.read.accelerator import read_multicore
 from nestmap.pipeline.multicore.core_plan import CORE_PLAN, core_cost_stage, core_search
 from nestmap.pipeline.stage_graph import stage
-from nestmap.pipeline.stages import (
-    ExactStage,
-    GenerateCNWorkloadHybridStage,
-    PaddingStage,
-)
+from nestmap.pipeline.stages import ExactStage, GenerateCNWorkloadHybridStage, PaddingStage
 from nestmap.pipeline.stages.mapping.temporal_search import Rank
 from nestmap.pipeline.stages.multicore.intra_core import (
     CoreCostStage,

@@ -75,12 +75,7 @@ WRONG = [
     ("name: small", "name: small\nmapping: fre", 2, "expected a file or free"),
     ("when:", "constraints: [lanes > 4]\nwhen:", 11, "lanes > 4, which none of 18 designs meets"),
     ("when:", "constraints: [lanes]\nwhen:", 11, "lanes, which is 1; expected a condition"),
-    (
-        "when:",
-        "constraints: [1 < lanes, units > 9]\nwhen:",
-        11,
-        "which none of 12 designs that",
-    ),
+    ("when:", "constraints: [1 < lanes, units > 9]\nwhen:", 11, "which none of 12 designs that"),
     ("when:", "constraints: [memories.sram.size > 1]\nwhen:", 11, "the unknown memory 'sram'"),
     ("memories.outlet.size", "operational_array.sizes[00]", 10, "[00] of a list of 1"),
 ]

@@ -8,11 +8,7 @@ from hypothesis import strategies as st
 from nestmap.model import Objective
 from nestmap.model.evaluation.objective import AllocationObjective
 from nestmap.model.multicore.allocation import Individual
-from nestmap.search.multicore.allocation.genetic import (
-    costs_of,
-    pareto_front,
-    select_survivors,
-)
+from nestmap.search.multicore.allocation.genetic import costs_of, pareto_front, select_survivors
 from tests.search.multicore.allocation.spaces import ALL, dominates, individual
 
 LATENCY, ENERGY = Objective.LATENCY, Objective.ENERGY

@@ -135,8 +135,7 @@ def test_layer_by_layer_on_one_core(
     one = machine(core(0), out=Costs(7, 0.0, 0.0), back=NARROW)
     made = checked(
         schedule(
-            problem(line(rows, image=image), one, Costing(runtime=runtime), rule),
-            (0,) * len(rows),
+            problem(line(rows, image=image), one, Costing(runtime=runtime), rule), (0,) * len(rows)
         )
     )
     arrivals = list(accumulate(-(-layer.weights // 7) for layer in rows))

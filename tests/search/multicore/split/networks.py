@@ -107,8 +107,7 @@ def _conv(draw: st.DrawFn, made: Made, read: tuple[Tensor, str | None]) -> None:
     outputs = draw(st.integers(1, 2))
     axes = [draw(_axes("Y", height)), draw(_axes("X", width))]
     nest = convolution(
-        axes,
-        Channels(batch=batch, groups=groups, outputs=outputs, inputs=channels // groups),
+        axes, Channels(batch=batch, groups=groups, outputs=outputs, inputs=channels // groups)
     )
     out = made.tensor((batch, groups * outputs, *(axis.output_size for axis in axes)))
     _layer(made, nest, read, out)

@@ -71,12 +71,7 @@ def test_mode_4_makes_the_constants_of_each_group_fit(
     workload: Workload, how: SplitOptions, room: int, share: float, counting: Counting
 ) -> None:
     how = copy_with(
-        how,
-        {
-            "mode": SplitMode.OUTER_AND_WEIGHTS,
-            "weight_share": share,
-            "counting": counting,
-        },
+        how, {"mode": SplitMode.OUTER_AND_WEIGHTS, "weight_share": share, "counting": counting}
     )
     made = None
     with suppress(InputError):  # no part fits; the next test is about that

@@ -191,10 +191,7 @@ def renamed(node: Node, suffix: str) -> Node:
     def tensors(some: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return tuple(copy_with(x, {"name": x.name + suffix}) for x in some)
 
-    changed: dict[str, object] = {
-        "inputs": tensors(node.inputs),
-        "outputs": tensors(node.outputs),
-    }
+    changed: dict[str, object] = {"inputs": tensors(node.inputs), "outputs": tensors(node.outputs)}
     if not isinstance(node, LayerNode):
         sources = tuple(source + suffix for source in node.sources)
         return copy_with(node, changed | {"name": node.name + suffix, "sources": sources})

@@ -230,9 +230,7 @@ def test_parts_of_the_input_depend_on_parts_of_the_output_before_them() -> None:
     """What Stream gets wrong: its parts all begin at channel 0."""
     net = Workload.of(convolution("a", None), convolution("b", "a"))
     made = split_layers(
-        net,
-        lambda node, operand: 8 * 4 * 72 if node.name == "b" else None,
-        SplitAlong.INPUTS,
+        net, lambda node, operand: 8 * 4 * 72 if node.name == "b" else None, SplitAlong.INPUTS
     ).workload
     halves = SplitOptions(hints=((HintLoop(dimension="K", tiles=2),),))
     nodes = split_workload(made, halves, lambda node: True, lambda nest: None)

@@ -92,9 +92,7 @@ def test_what_all_outermost_memories_compress_is_compressed() -> None:
     ],
 )
 def test_else_it_stays_as_it_is(
-    formats: Sequence[Sequence[Compression]],
-    offchip: Sequence[Compression],
-    packed: Sequence[str],
+    formats: Sequence[Sequence[Compression]], offchip: Sequence[Compression], packed: Sequence[str]
 ) -> None:
     nodes, plain = split(two(), machine(*formats, offchip=offchip)), split(two(), None)
     for place in range(2):

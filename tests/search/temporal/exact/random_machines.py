@@ -79,10 +79,7 @@ def leaking(random: Random, machine: Accelerator) -> Accelerator:
     )
     array = copy_with(
         machine.array,
-        {
-            "unit_leakage": random.choice(powers),
-            "clock_period": random.choice((0.25, 1.0, 7.3)),
-        },
+        {"unit_leakage": random.choice(powers), "clock_period": random.choice((0.25, 1.0, 7.3))},
     )
     updates: dict[str, object] = {
         "array": array,
@@ -129,10 +126,7 @@ def window_machine(random: Random) -> Accelerator:
         reuses: dict[str, object] = {"window_reuse": not number or random.random() < 0.7}
         memories.append(copy_with(level, {"instance": copy_with(level.instance, reuses)}))
     top = memory(random, "top", MEMORY_OPERANDS, 2**30, names)
-    return copy_with(
-        plain,
-        {"memories": (*memories, top), "strict_ports": random.random() < 0.2},
-    )
+    return copy_with(plain, {"memories": (*memories, top), "strict_ports": random.random() < 0.2})
 
 
 def stationary_machine(random: Random) -> Accelerator:

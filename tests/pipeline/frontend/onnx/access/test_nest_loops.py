@@ -35,10 +35,7 @@ CASES = {
     "rows": Case(ROWS, "y = Relu (x)", "B2 D5 K6", ("b d k", "b d k")),
     "image": Case(IMAGE, "y = Relu (x)", "B2 K3 OX6 OY8", ("b k oy ox", "b k oy ox")),
     "volume": Case(
-        "float[1,2,3,4,5] x",
-        "y = Relu (x)",
-        "B1 K2 OX5 OY4 OZ3",
-        ("b k oz oy ox", "b k oz oy ox"),
+        "float[1,2,3,4,5] x", "y = Relu (x)", "B1 K2 OX5 OY4 OZ3", ("b k oz oy ox", "b k oz oy ox")
     ),
     "six axes": Case(
         "float[1,2,3,4,5,6] x",

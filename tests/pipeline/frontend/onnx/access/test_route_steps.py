@@ -69,10 +69,7 @@ CASES = {
     ),
     "padded": Case(X, "y = Pad (x, p)", ("0<0 1:-1*1/3 2:-2*1/4",), "int64[6] p = {0,1,2,0,0,1}"),
     "padded along axes": Case(
-        X,
-        "y = Pad (x, p, , a)",
-        ("0<0 2:-1*1/4",),
-        "int64[2] p = {1, 2}, int64[1] a = {-1}",
+        X, "y = Pad (x, p, , a)", ("0<0 2:-1*1/4",), "int64[2] p = {1, 2}, int64[1] a = {-1}"
     ),
     "mirrored": Case(
         X,
@@ -89,9 +86,7 @@ CASES = {
         X, "y = Gather <axis = 1> (x, s)", ("0<0 (2,1,4) 1:[1]/3",), "int64 s = {1}"
     ),
     "picked by data": Case(
-        f"{X}, int64[5] s",
-        "y = Gather <axis = 1> (x, s)",
-        ("0<0 1:any/3", "0<1 0:%1 2:%1 (5)"),
+        f"{X}, int64[5] s", "y = Gather <axis = 1> (x, s)", ("0<0 1:any/3", "0<1 0:%1 2:%1 (5)")
     ),
     "a table": Case(
         "int64[2,5] t",

@@ -45,11 +45,7 @@ PRODUCTS: dict[str, tuple[tuple[int, ...], tuple[int, ...], str]] = {
     "heads": ((2, 3, 4, 8), (2, 3, 8, 16), "O[b][h][d][k] += I[b][h][d][c] * W[b][h][c][k]"),
     "heads share": ((2, 3, 4, 8), (3, 8, 16), "O[b][h][d][k] += I[b][h][d][c] * W[h][c][k]"),
     "crossed": ((2, 1, 4, 8), (1, 3, 8, 16), "O[b][h][d][k] += I[b][d][c] * W[h][c][k]"),
-    "five": (
-        (2, 3, 5, 4, 8),
-        (5, 8, 16),
-        "O[b][h][b3][d][k] += I[b][h][b3][d][c] * W[b3][c][k]",
-    ),
+    "five": ((2, 3, 5, 4, 8), (5, 8, 16), "O[b][h][b3][d][k] += I[b][h][b3][d][c] * W[b3][c][k]"),
     "row": ((8,), (8, 16), "O[d][k] += I[d][c] * W[c][k]"),
     "column": ((4, 8), (8,), "O[d][k] += I[d][c] * W[c][k]"),
     "row of a stack": ((8,), (3, 8, 16), "O[b][d][k] += I[d][c] * W[b][c][k]"),

@@ -267,10 +267,7 @@ def test_quantized_attention_is_counted() -> None:
 def test_experts_compute_the_products_of_each_token(tokens: int, gated: bool) -> None:
     reads = ["x", "r", "w1", "", "w2", *(["", "w3"] if gated else [])]
     experts = node("MoE", reads, "y", "com.microsoft", {"k": 2})
-    inputs = {
-        "x": (TensorProto.FLOAT, [tokens, 32]),
-        "r": (TensorProto.FLOAT, [tokens, 8]),
-    }
+    inputs = {"x": (TensorProto.FLOAT, [tokens, 32]), "r": (TensorProto.FLOAT, [tokens, 8])}
     stored: Stored = {"w1": floats(8, 48, 32), "w2": floats(8, 32, 48), "w3": floats(8, 48, 32)}
     found = net([experts], inputs, stored)
     assert [x.macs for x in found.layers] == [tokens * 2 * 32 * 48] * (2 + gated)

@@ -56,11 +56,7 @@ def test_stride_1_is_a_convolution() -> None:
 
 def test_a_kernel_that_the_stride_does_not_divide() -> None:
     """One layer for 2 x 2, 2 x 1, 1 x 2 and 1 x 1 kernel elements: none padded, 9 in all."""
-    attributes: Attributes = {
-        "strides": [2, 2],
-        "pads": [1, 1, 1, 1],
-        "output_padding": [1, 1],
-    }
+    attributes: Attributes = {"strides": [2, 2], "pads": [1, 1, 1, 1], "output_padding": [1, 1]}
     workload = parse_onnx(transposed((1, 64, 8, 8), (64, 32, 3, 3), attributes))
     assert [(x.sizes["FY"], x.sizes["FX"]) for x in workload.layers] == [
         (2, 2),

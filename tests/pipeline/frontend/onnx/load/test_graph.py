@@ -148,9 +148,7 @@ def test_precisions(
 def test_attributes_of_operators_that_onnx_does_not_define_are_ignored() -> None:
     attributes: dict[str, Attribute] = {"tile": [2, 2], "note": "mine"}
     for given in ({}, attributes):
-        nodes = [
-            node("FusedGemm", "x w", "y", given, name="n", domain="com.microsoft"),
-        ]
+        nodes = [node("FusedGemm", "x w", "y", given, name="n", domain="com.microsoft")]
         assert layer_of(model(nodes, {"x": (4, 8)}, [weights("w", 8, 4)])).macs == 4 * 8 * 4
 
 

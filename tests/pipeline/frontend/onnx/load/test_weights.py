@@ -22,10 +22,7 @@ def _with_data() -> onnx.ModelProto:
         node("MatMul", "a m", "b"),
         node("Reshape", "b to", "y"),
     ]
-    stored = [
-        numpy_helper.from_array(np.ones((64, 128), np.float32), "w"),
-        integers("to", -1, 32),
-    ]
+    stored = [numpy_helper.from_array(np.ones((64, 128), np.float32), "w"), integers("to", -1, 32)]
     return model(nodes, {"x": (4, 64)}, stored)
 
 

@@ -260,10 +260,7 @@ def test_scan(axis: int, shape: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize(
     ("shape", "found"),
-    [
-        (("N", 2, 8), "a sequence 'x' of unknown length"),
-        (None, "a sequence 'x' of unknown length"),
-    ],
+    [(("N", 2, 8), "a sequence 'x' of unknown length"), (None, "a sequence 'x' of unknown length")],
 )
 def test_scans_that_cannot_be_unrolled(shape: tuple[int, ...] | None, found: str) -> None:
     with pytest.raises(InputError) as caught:

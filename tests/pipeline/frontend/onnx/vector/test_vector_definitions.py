@@ -183,9 +183,7 @@ def test_each_operator_does_something() -> None:
 
 
 # The package has no model of these.
-NO_MODEL = {
-    *("GlobalLpPool", "MaxRoiPool", "Multinomial", "SimplifiedLayerNormalization"),
-}
+NO_MODEL = {*("GlobalLpPool", "MaxRoiPool", "Multinomial", "SimplifiedLayerNormalization")}
 
 
 def test_resnet_normalizes_as_many_elements_as_published() -> None:

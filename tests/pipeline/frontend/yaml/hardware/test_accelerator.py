@@ -338,10 +338,7 @@ def memories(draw: st.DrawFn, name: str, dimensions: tuple[str, ...]) -> MemoryL
     packed = draw(st.lists(st.sampled_from(operands), unique=True))
     formats = tuple(draw(st.sampled_from((bitmask(x), run_length(x, 16)))) for x in packed)
     return MemoryLevel(
-        instance=instance,
-        operands=operands,
-        served_dimensions=tuple(served),
-        compression=formats,
+        instance=instance, operands=operands, served_dimensions=tuple(served), compression=formats
     )
 
 
