@@ -22,6 +22,7 @@ from .evaluation.front import NetworkFront as NetworkFront
 from .evaluation.front import front_rows as front_rows
 from .evaluation.fusion import FusedSegment as FusedSegment
 from .evaluation.fusion import MemoryRoom as MemoryRoom
+from .evaluation.fusion import SegmentEnd as SegmentEnd
 from .evaluation.fusion import TileAxis as TileAxis
 from .evaluation.objective import AllocationObjective as AllocationObjective
 from .evaluation.objective import CostBounds as CostBounds

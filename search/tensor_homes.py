@@ -452,10 +452,20 @@ Leaps = Callable[[int, Homes], Iterator[Leap[Found]]]
 """The ways to go from a step, under the homes of the tensors that are alive then."""
 
 
+class Part(NamedTuple, Generic[Found]):
+    """A step by itself, or several together: the first, the one after the last, what they cost."""
+
+    first: int
+    end: int
+    energy: float
+    latency: float
+    found: Found | None
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Placement(Generic[Found]):
-    """The home of each tensor, what was found for each layer, in order, and a lower bound.
+    """The home of each tensor, the parts of the network in order, and a lower bound.
 
     ``outside``: energy and latency with all tensors in the outermost memory, ``None`` where a
     mapping fixes others. ``bound`` is one of the total, whatever the homes: a product of two sums
@@ -464,9 +474,14 @@ class Placement(Generic[Found]):
     """
 
     homes: tuple[Home, ...]
-    found: tuple[Found, ...]
+    parts: tuple[Part[Found], ...]
     outside: tuple[float, float] | None
     bound: float | None
+
+    @property
+    def found(self) -> tuple[Found, ...]:
+        """What was found for each layer, or for layers together."""
+        return tuple(x.found for x in self.parts if x.found is not None)
 
 
 @final
@@ -477,22 +492,21 @@ class _Path(Generic[Found]):
     energy: float = 0.0
     latency: float = 0.0
     before: _Path[Found] | None = None
-    chosen: Homes = ()
-    found: Found | None = None
+    leap: Leap[Found] | None = None
 
-    def then(self, costs: Costs[Found], chosen: Homes) -> _Path[Found]:
+    def then(self, leap: Leap[Found]) -> _Path[Found]:
         """The way through one more step, or several together."""
-        energy, latency = self.energy + costs.energy, self.latency + costs.latency
-        return _Path(energy, latency, self, chosen, costs.found)
+        costs = leap.costs
+        return _Path(self.energy + costs.energy, self.latency + costs.latency, self, leap)
 
-    def steps(self) -> Iterator[_Path[Found]]:
-        """The ways to each step of this one, the first step first."""
-        passed: list[_Path[Found]] = []
+    def leaps(self) -> list[Leap[Found]]:
+        """The leaps of this way, the first one first."""
+        passed: list[Leap[Found]] = []
         path: _Path[Found] | None = self
-        while path is not None:
-            passed.append(path)
+        while path is not None and path.leap is not None:
+            passed.append(path.leap)
             path = path.before
-        return reversed(passed)
+        return passed[::-1]
 
 
 @final
@@ -557,15 +571,19 @@ def place(
     """
     costs = _StepCosts(graph, homes, *costing, objective, {})
     paths = _shortest(graph, homes.options, costs.of, objective, leaps)
-    steps = list(min(paths, key=lambda path: _rank(path, objective)).steps())
-    chosen = dict(pair for path in steps for pair in path.chosen)
+    leapt = min(paths, key=lambda path: _rank(path, objective)).leaps()
+    chosen = dict(pair for leap in leapt for pair in leap.chosen)
+    firsts = (0, *(leap.end for leap in leapt))
     least = -inf
     if leaps is None:
         bounds = _shortest(graph, homes.options, costs.bound, Objective.ENERGY, None)
         least = min(path.energy for path in bounds)
     return Placement(
         tuple(chosen.get(t) for t in range(len(graph.tensors))),
-        tuple(path.found for path in steps if path.found is not None),
+        tuple(
+            Part(first, x.end, x.costs.energy, x.costs.latency, x.costs.found)
+            for first, x in zip(firsts[:-1], leapt, strict=True)
+        ),
         None if homes.is_fixed else costs.outside(),
         None if least == -inf else least**2 if objective is Objective.EDP else least,
     )
@@ -637,7 +655,7 @@ def _follow(
     """Adds what paths to some homes become by a leap."""
     homes = {**dict(key), **dict(leap.chosen)}
     left = tuple((t, x) for t, x in sorted(homes.items()) if graph.last(t) >= leap.end)
-    longer = (path.then(leap.costs, leap.chosen) for path in paths)
+    longer = (path.then(leap) for path in paths)
     ways[leap.end].setdefault(left, []).extend(longer)
 
 

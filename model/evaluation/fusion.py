@@ -30,6 +30,17 @@ class MemoryRoom(Frozen, frozen=True):
     bits: Bits
 
 
+class SegmentEnd(Frozen, frozen=True):
+    """Why two neighbours, layers or segments, do not run together: a clause without a full stop.
+
+    ``last`` is the last node of the first one, ``next`` the first node of the other.
+    """
+
+    last: str
+    next: str
+    reason: str
+
+
 class FusedSegment(Frozen, frozen=True):
     """Nodes that run together, tile by tile, the tiles of the last axis first.
 

@@ -10,7 +10,7 @@ from nestmap.model.base import Frozen
 from nestmap.model.dims import LayerOperand
 from nestmap.model.display import costs_text
 from nestmap.model.evaluation.cme import CostModelEvaluation, Utilization
-from nestmap.model.evaluation.fusion import FusedSegment
+from nestmap.model.evaluation.fusion import FusedSegment, SegmentEnd
 from nestmap.model.evaluation.objective import (
     CostBounds,
     LimitedCost,
@@ -166,13 +166,15 @@ class OnChip(Frozen, frozen=True):
     ``outside``: what the network costs with all tensors in the outermost memory, vector operators
     as in the total; ``None``: it was not searched, or the mapping fixes memories on chip.
     ``bound``: a lower bound of the total, wherever tensors stay; ``None``: it is not known.
-    ``segments`` are the nodes that run tile by tile; ``None``: these were not searched.
+    ``segments`` are the nodes that run tile by tile; ``None``: these were not searched. ``ends``:
+    why these, and the layers by themselves, end where they do.
     """
 
     tensors: tuple[KeptTensor, ...]
     outside: OutsideCosts | None = None
     bound: ObjectiveBound | None = None
     segments: tuple[FusedSegment, ...] | None = None
+    ends: tuple[SegmentEnd, ...] = ()
 
 
 class NetworkEvaluation(Frozen, frozen=True):

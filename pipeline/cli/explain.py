@@ -12,6 +12,7 @@ from nestmap.pipeline.cli.printing import check_target, output_width, print_note
 from nestmap.pipeline.explore.explanation import WIDTH, Explanation, explain
 from nestmap.pipeline.explore.resume import searched_problem
 from nestmap.pipeline.render.text.plain_table import printable
+from nestmap.pipeline.render.text.results import fused_sentences
 from nestmap.pipeline.util.atomic_files import write_text
 from nestmap.store import Store
 
@@ -31,25 +32,19 @@ def run_explain(options: ExplainOptions) -> None:
         network = store.problem(run)
         best = store.best(run)
         result = _result(best, network, layer)
-        segment = best.segment_of(result.cme.layer)
-        if segment is not None:
-            first, last = printable(segment.nodes[0]), printable(segment.nodes[-1])
-            found = f"one of {segment.tiles:,} tiles with those from {first} to {last}"
-            expected = "a layer that runs as a whole, with one mapping (nestmap query segments)"
-            raise InputError(f"layer {printable(layer)}", found, expected)
-        spatial = searched_problem(store, run, network, result)
-    explanation = explain(spatial, result.cme, result.bound)
+        explained = best.segment_of(result.cme.layer) or explain(
+            searched_problem(store, run, network, result), result.cme, result.bound
+        )
     if options.json is not None:  # before anything is printed: the output pipe may be closed
-        write_text(options.json, explanation.model_dump_json(indent=2) + "\n")
-    _print(explanation, result.repeats)
+        write_text(options.json, explained.model_dump_json(indent=2) + "\n")
+    if result.repeats is not None:
+        show_prose(f"Identical to {printable(result.repeats)}, whose result is reused.")
+    for sentence in fused_sentences(best, result.cme.layer):
+        show_prose(sentence)
+    if isinstance(explained, Explanation):
+        show(explained.lines(min(WIDTH, output_width())))
     if options.json is not None:
         print_note(f"Written to {options.json}.")
-
-
-def _print(explanation: Explanation, repeats: str | None) -> None:
-    if repeats is not None:
-        show_prose(f"Identical to {printable(repeats)}, whose result is reused.")
-    show(explanation.lines(min(WIDTH, output_width())))
 
 
 def _result(evaluation: NetworkEvaluation, network: NetworkProblem, layer: str) -> LayerResult:

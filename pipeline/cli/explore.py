@@ -196,7 +196,7 @@ def _agreed_size(
 
     Tensors that may stay on chip make it larger than with all of them outside.
     """
-    outside = copy_with(job.plan, {"keep_on_chip": False, "fuse": False})
+    outside = copy_with(job.plan, {"keep_on_chip": False, "fuse": False, "fuse_depth": None})
     least = exploration_size(job.network, outside, known)
     check_size(least, recording, agreed=options.yes, more=job.plan.joins_layers)
     return exploration_size(job.network, job.plan, known) if job.plan.joins_layers else least

@@ -96,6 +96,15 @@ class DesignOptions(TypedDict, total=False):
             "all layers together cost least; includes --keep-on-chip."
         ),
     ]
+    fuse_depth: Annotated[
+        int | None,
+        Option(
+            help="Run at most N layers together (--fuse). Default: 8. More takes longer, and is "
+            "never worse.",
+            metavar="N",
+            minimum=1,
+        ),
+    ]
     spatial_mappings: Annotated[
         int | EveryName | None,
         Option(

@@ -22,6 +22,7 @@ from nestmap.model import (
 )
 from nestmap.model.base import copy_with
 from nestmap.model.errors import check_kind
+from nestmap.model.units import PositiveCount
 from nestmap.pipeline.explore.choices import (
     Search,
     SpatialMappings,
@@ -62,6 +63,7 @@ from nestmap.pipeline.stages import (
 )
 from nestmap.pipeline.stages.mapping.candidates import RankedCandidates
 from nestmap.pipeline.stages.mapping.front import LimitedSumStage
+from nestmap.pipeline.stages.mapping.fuse import MOST_LAYERS
 from nestmap.pipeline.stages.mapping.recall import UNCONNECTED, Batches, Ports
 from nestmap.pipeline.stages.mapping.temporal_search import Evaluated, Rank
 from nestmap.search.parallel import available_workers
@@ -78,13 +80,12 @@ class SearchPlan(Frozen, frozen=True):
     search, means LOMA with ``bound``.
     ``padding``: if given, padded layers are tried, too. With ``keep_on_chip``, tensors between
     layers stay on chip where all layers together cost less by it; with ``fuse``, layers also run
-    together, tile by tile. With ``prune``, spatial mappings
-    are searched in the order
-    of their lower bounds, and those whose bound exceeds the best result are skipped: the same
-    result in less time. With ``count_vector``, the totals include the vector operators.
-    ``at_most``: the objective is minimized under this limit on what the network costs, over the
-    Pareto fronts of all layers. ``counting``: how costs are counted; by default as the accelerator
-    says. Commonly changed options are in
+    together, tile by tile, at most ``fuse_depth`` of them (default: 8). With ``prune``, spatial
+    mappings are searched in the order of their lower bounds, and those whose bound exceeds the
+    best result are skipped: the same result in less time. With ``count_vector``, the totals include
+    the vector operators. ``at_most``: the objective is minimized under this limit on what the
+    network costs, over the Pareto fronts of all layers. ``counting``: how costs are counted; by
+    default as the accelerator says. Commonly changed options are in
     :class:`~nestmap.pipeline.explore.options.SearchOptions`.
     """
 
@@ -95,6 +96,7 @@ class SearchPlan(Frozen, frozen=True):
     padding: PaddingStage | None = None
     keep_on_chip: bool = False
     fuse: bool = False
+    fuse_depth: PositiveCount | None = None
     prune: bool = False
     count_vector: bool = False
     counting: Counting | None = None
@@ -128,6 +130,7 @@ class SearchPlan(Frozen, frozen=True):
             "count_vector": options.get("count_vector"),
             "keep_on_chip": options.get("keep_on_chip"),
             "fuse": options.get("fuse"),
+            "fuse_depth": options.get("fuse_depth"),
         }
         try:
             search = chosen_search(self.search, options)
@@ -195,6 +198,8 @@ class SearchPlan(Frozen, frozen=True):
         for name, given_too in others.items():
             if self.fuse and given_too is not None:
                 raise ValueError(f"fuse with {name}; expected one of both")
+        if self.fuse_depth is not None and not self.fuse:
+            raise ValueError("fuse_depth without fuse; expected both")
         return self
 
     @property
@@ -252,7 +257,8 @@ def exploration_pipeline(
     explored = _explored(plan, ports)
     summed = SumStage(ports.cost, plan.objective, plan.is_greedy)
     if plan.fuse:
-        fused = FuseStage(explored, plan.objective, plan.count_vector)
+        most = MOST_LAYERS if plan.fuse_depth is None else plan.fuse_depth
+        fused = FuseStage(explored, plan.objective, plan.count_vector, most)
         return VectorStage(fused >> FusedSumStage(summed), plan.count_vector)
     if plan.keep_on_chip:
         placed = _homes(plan, explored) >> PlacedSumStage(summed)

@@ -50,6 +50,12 @@ class Grids:
                 if start == 0:
                     break
 
+    def smallest(self) -> Iterator[Grid]:
+        """The smallest tiles that are tried, retained and not."""
+        for retain in product(*(self._modes(a) for a in range(len(self.segment.axes)))):
+            widths = (self._widths(a)[-1] for a in range(1, len(retain)))
+            yield self._grid((1, *widths), retain)
+
     def _first(
         self,
         sizes: Sequence[tuple[int, ...]],

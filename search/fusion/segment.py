@@ -108,7 +108,7 @@ def segment_of(graph: TensorGraph, first: int, last: int) -> Segment | str:
     read_within = {read.writer for node in nodes for read in node.reads}
     for n, step in enumerate(steps[:-1]):
         if n not in read_within:
-            return f"nothing within reads {step.node.name}"
+            return f"none of them reads {step.node.name}"
     axes = _axes(nodes)
     if isinstance(axes, str):
         return axes

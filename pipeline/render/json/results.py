@@ -51,6 +51,7 @@ def full_json(
         "reduced_unrollings": _models(reduced),
         "on_chip": _models(evaluation.on_chip.tensors if evaluation.on_chip else ()),
         "segments": _models((evaluation.on_chip and evaluation.on_chip.segments) or ()),
+        "segment_ends": _models(evaluation.on_chip.ends if evaluation.on_chip else ()),
     }
 
 

@@ -126,6 +126,23 @@ def segment_text(segment: FusedSegment) -> str:
     )
 
 
+def fused_sentences(evaluation: NetworkEvaluation, layer: str) -> Iterator[str]:
+    """How a layer runs in a network that was fused, and why not with its neighbours."""
+    if evaluation.on_chip is None or evaluation.on_chip.segments is None:
+        return
+    segment, ends = evaluation.segment_of(layer), evaluation.on_chip.ends
+    yield f"{printable(layer)} runs by itself." if segment is None else f"{segment_text(segment)}."
+    if segment is not None and segment.taken:
+        rooms = (f"{capacity(x.bits)} of {printable(x.memory)}" for x in segment.taken)
+        yield f"Beside the mapping of each layer, they take {', '.join(rooms)}."
+    first = layer if segment is None else segment.nodes[0]
+    at = next((i for i, x in enumerate(ends, 1) if x.next == first), 0)
+    for end in ends[max(0, at - 1) : at]:
+        yield f"{printable(end.last)} before runs apart: {end.reason}."
+    for end in ends[at : at + 1]:
+        yield f"{printable(end.next)} after runs apart: {end.reason}."
+
+
 def _saved_note(evaluation: NetworkEvaluation, on_chip: OnChip) -> Iterator[str]:
     """What the network costs with no tensor on chip; under a limit, other mappings are chosen."""
     outside = on_chip.outside

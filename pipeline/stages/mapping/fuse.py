@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from itertools import product
+from dataclasses import dataclass, field, replace
+from itertools import pairwise, product
 from math import floor, log
 from typing import Final, final
 
@@ -16,6 +16,7 @@ from nestmap.model import (
     FusedSegment,
     InputError,
     Layer,
+    LayerNode,
     LayerResult,
     MemoryRoom,
     NetworkEvaluation,
@@ -24,11 +25,14 @@ from nestmap.model import (
     ObjectiveBound,
     OnChip,
     SearchStatistics,
+    SegmentEnd,
     TileAxis,
     VectorNode,
 )
 from nestmap.model.base import copy_with
 from nestmap.model.units import Bits
+from nestmap.pipeline.format.numbers import capacity, cycles
+from nestmap.pipeline.format.numbers import energy as picojoules
 from nestmap.pipeline.stage_graph import Stage
 from nestmap.pipeline.stages.mapping.fused_bound import NetworkBound, needed_shares
 from nestmap.pipeline.stages.mapping.fused_costs import Around, Fused, FusedCosting
@@ -50,6 +54,7 @@ from nestmap.search.tensor_homes import (
     Homes,
     Leap,
     OpenHomes,
+    Part,
     Placement,
     TensorGraph,
     Visit,
@@ -63,7 +68,7 @@ ALIKE: Final = 1.01
 """The ratio of two estimates that count as equal."""
 
 MOST_LAYERS: Final = 8
-"""Layers of a segment at most."""
+"""Layers of a segment at most, by default."""
 
 
 # --- the ways through a network: segments of which the costs are known, or estimated ---
@@ -106,6 +111,7 @@ class _Ways:
     homes: OpenHomes
     costing: FusedCosting
     objective: Objective
+    most_layers: int
     steps: KnownSteps = field(default_factory=KnownSteps)
     known: Candidates = field(default_factory=Candidates)
 
@@ -115,15 +121,34 @@ class _Ways:
         layers = 0
         for last in range(step, len(self.graph.steps)):
             layers += not self._is_vector(last)
-            if layers > MOST_LAYERS:
+            if layers > self.most_layers:
                 return
             if last == step or not self._is_cut(last + 1):
                 continue
-            steps = self._steps(step, last)
+            steps = self.steps_from(step, last)
             if isinstance(steps, str):
                 continue
             for chosen in self._chosen(steps, dict(key)):
                 yield from self._leaps(steps, {**dict(key), **dict(chosen)}, chosen)
+
+    def steps_from(self, first: int, last: int) -> FusedSteps | str:
+        """The segment of these steps; if they cannot run tile by tile, why."""
+        key = first, last
+        if key not in self.steps:
+            problems = self.costing.variants.problems
+            self.steps[key] = fused_steps(self.graph, problems, first, last)
+        return self.steps[key]
+
+    def taken(self, steps: FusedSteps, homes: Mapping[int, Home]) -> dict[str, Bits]:
+        """What whole tensors take of each memory while a segment runs."""
+        segment, taken = steps.segment, Counter[str]()
+        for b, buffer in enumerate(self.graph.buffers):
+            t = self.graph.tensor_of[b]
+            home = homes.get(t)
+            is_alive = buffer.first <= segment.last and buffer.last >= segment.first
+            if t not in steps.tensors and home is not None and is_alive:
+                taken[home] += buffer.bits
+        return dict(taken)
 
     def _is_vector(self, step: int) -> bool:
         return isinstance(self.graph.steps[step].node, VectorNode)
@@ -131,12 +156,6 @@ class _Ways:
     def _is_cut(self, step: int) -> bool:
         """Whether a segment may begin there: vector operators go with the layers before them."""
         return step == len(self.graph.steps) or not self._is_vector(step)
-
-    def _steps(self, first: int, last: int) -> FusedSteps | str:
-        key = first, last
-        if key not in self.steps:
-            self.steps[key] = fused_steps(self.graph, self.costing.variants.problems, first, last)
-        return self.steps[key]
 
     def _chosen(self, steps: FusedSteps, known: Mapping[int, Home]) -> Iterator[Homes]:
         """The homes of tensors that steps outside read, too, where they are not known."""
@@ -154,15 +173,14 @@ class _Ways:
         key = segment.first, segment.last, tuple(sorted(homes.items()))
         if key not in self.known:
             self.known[key] = self._candidates(steps, homes)
-        possible = [x for x in self.known[key] if not x.is_costed or x.fused is not None]
-        for candidate in possible:
+        for candidate in filter(_may_run, self.known[key]):
             inner = tuple((t, candidate.plan.home) for t in steps.tensors)
             costs = Costs[Found](candidate.energy, candidate.latency, None, candidate)
             yield Leap(segment.last + 1, (*chosen, *inner), costs)
 
     def _candidates(self, steps: FusedSteps, homes: dict[int, Home]) -> list[_Candidate]:
         """The plans with the lowest estimates."""
-        around = Around(homes, self._taken(steps, homes))
+        around = Around(homes, self.taken(steps, homes))
         plans = plans_of(steps, around.taken, homes, self.homes.sizes)
         estimates = self.costing.estimates(plans, around)
         found = [_Candidate(x.plan, around, x.energy, x.latency) for x in estimates]
@@ -174,16 +192,84 @@ class _Ways:
         value = self.objective.value_of(candidate.energy, candidate.latency)
         return floor(log(value) / log(ALIKE)), candidate.plan.grid.count
 
-    def _taken(self, steps: FusedSteps, homes: Mapping[int, Home]) -> dict[str, Bits]:
-        """What whole tensors take of each memory while a segment runs."""
-        segment, taken = steps.segment, Counter[str]()
-        for b, buffer in enumerate(self.graph.buffers):
-            t = self.graph.tensor_of[b]
-            home = homes.get(t)
-            is_alive = buffer.first <= segment.last and buffer.last >= segment.first
-            if t not in steps.tensors and home is not None and is_alive:
-                taken[home] += buffer.bits
-        return dict(taken)
+
+def _may_run(candidate: _Candidate) -> bool:
+    return not candidate.is_costed or candidate.fused is not None
+
+
+# --- why segments end where they do ---
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Ends:
+    """Says why neighbours on the best way through a network do not run together."""
+
+    ways: _Ways
+    placed: Placement[Found]
+
+    def said(self) -> Iterator[SegmentEnd]:
+        """Of each two neighbours in order."""
+        steps = self.ways.graph.steps
+        for one, other in pairwise(self._neighbours()):
+            last, following = steps[one.end - 1].node.name, steps[other.first].node.name
+            yield SegmentEnd(last=last, next=following, reason=self._reason(one, other))
+
+    def _neighbours(self) -> Iterator[Part[Found]]:
+        """Layers and segments, each with the vector operators after it."""
+        known: Part[Found] | None = None
+        for part in self.placed.parts:
+            if part.found is not None:
+                if known is not None:
+                    yield known
+                known = part
+            elif known is not None:
+                energy, latency = known.energy + part.energy, known.latency + part.latency
+                known = known._replace(end=part.end, energy=energy, latency=latency)
+        if known is not None:
+            yield known
+
+    def _reason(self, one: Part[Found], other: Part[Found]) -> str:
+        ways, joined = self.ways, self.ways.graph.steps[one.first : other.end]
+        layers = sum(isinstance(x.node, LayerNode) for x in joined)
+        if layers > ways.most_layers:
+            return f"together they have {layers} layers, and at most {ways.most_layers} are tried"
+        steps = ways.steps_from(one.first, other.end - 1)
+        if isinstance(steps, str):
+            return steps
+        plans = list(filter(_may_run, self._plans(steps)))
+        if not plans:
+            return self._no_room(steps)
+        rest = [x for x in self.placed.parts if not one.first <= x.first < other.end]
+        energy, latency = sum(x.energy for x in rest), sum(x.latency for x in rest)
+        value = ways.objective.value_of
+        best = min(plans, key=lambda x: value(energy + x.energy, latency + x.latency))
+        how = "" if best.is_costed else " by an estimate"
+        together = f"{picojoules(best.energy)} and {cycles(best.latency)} cycles{how}"
+        apart = f"{picojoules(one.energy + other.energy)} and {cycles(one.latency + other.latency)}"
+        return f"together they take {together}, apart {apart}"
+
+    def _plans(self, steps: FusedSteps) -> list[_Candidate]:
+        """The plans of a segment with all other tensors where they are."""
+        segment, homes = steps.segment, self.placed.homes
+        for (first, last, key), plans in self.ways.known.items():
+            is_same = (first, last) == (segment.first, segment.last)
+            if is_same and all(homes[t] == home for t, home in key):
+                return plans
+        return []
+
+    def _no_room(self, steps: FusedSteps) -> str:
+        homes = {t: x for t, x in enumerate(self.placed.homes) if t not in steps.tensors}
+        left = Counter(self.ways.homes.sizes)
+        left.subtract(self.ways.taken(steps, homes))
+        if not steps.homes:
+            return "no memory on chip can hold all tensors between them"
+        home = max(steps.homes, key=lambda x: left[x])
+        need = min(max(steps.room(grid, ())) for grid in steps.grids.smallest())
+        if need > left[home]:
+            room = f"{home} has {capacity(max(0, left[home]))} for them"
+            return f"even in the smallest tiles tensors between them take {capacity(need)}; {room}"
+        return "beside the tensors between them some layer has no mapping in tiles"
 
 
 # --- the stage, and what it gives ---
@@ -220,6 +306,7 @@ class FuseStage(Stage[NetworkProblem, FusedNetwork]):
     explored: Explore
     objective: Objective
     count_vector: bool = False
+    most_layers: int = MOST_LAYERS
 
     def __call__(self, network: NetworkProblem, /) -> FusedNetwork:
         check_layers(network)
@@ -232,13 +319,16 @@ class FuseStage(Stage[NetworkProblem, FusedNetwork]):
         homes = OpenHomes.of(graph, problems)
         variants = Variants(self.explored, AT_HOME, self.objective, problems)
         costing = FusedCosting(graph, variants, network.accelerator, self.count_vector)
-        ways = _Ways(graph, homes, costing, self.objective)
+        ways = _Ways(graph, homes, costing, self.objective, self.most_layers)
+        for most in range(1, self.most_layers):  # so that a larger number is never worse
+            self._placed(replace(ways, most_layers=most))
         placed = self._placed(ways)
         parts = tuple(_part(x, variants) for x in placed.found)
         on_chip = OnChip(
             tensors=tuple(kept_tensors(graph, problems, placed.homes, homes)),
             outside=outside_costs(placed.outside),
             segments=tuple(_segment(x) for x in parts if isinstance(x, Fused)),
+            ends=tuple(_Ends(ways, placed).said()),
             bound=self._bound(ways, placed),
         )
         return FusedNetwork(parts, on_chip, variants)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from nestmap.model import FusedSegment
 from nestmap.pipeline.explore.explanation import Explanation, explain
 from nestmap.pipeline.explore.resume import recorded_problem
 from nestmap.store import Store
@@ -15,6 +16,7 @@ from tests.pipeline.cli.inputs import LAYER, MACHINE, Inputs, explored, run, run
 from tests.pipeline.render.text.read_explanation import figure, loops, part
 
 STORE = Path("nestmap.duckdb")
+FSRCNN = Path(__file__).parents[3] / "benchmarks" / "data" / "depfin" / "fsrcnn.yaml"
 LEAKING = (
     MACHINE.replace("unit_energy: 0.5,", "unit_energy: 0.5, clock_period: 1.25,")
     .replace("r_cost: 10", "leakage: 2.5\n    r_cost: 10")
@@ -41,6 +43,20 @@ def test_what_is_printed_and_written(inputs: Inputs, options: tuple[str, ...]) -
         assert ended.out == f"{found.text()}\n"
         assert "\x1b" not in ended.out
         assert Explanation.model_validate_json(Path("out.json").read_text()) == found
+
+
+def test_a_layer_in_tiles_is_explained_by_its_segment() -> None:
+    """Which layers run together, what they hold, and why no more of them do."""
+    options = ("--fuse", "--fuse-depth", "2", "--objective", "energy")
+    assert run("explore", str(FSRCNN), "--accelerator", "tpu_like", *options).code == 0
+    ended = run("explain", "map2", "--json", "out.json")
+    assert (ended.code, ended.err) == (0, "Written to out.json.\n")
+    segment = FusedSegment.model_validate_json(Path("out.json").read_text())
+    assert "map2" in segment.nodes
+    said = " ".join(ended.out.split())
+    assert f"Together run {segment.nodes[0]} to {segment.nodes[-1]} (2 nodes)" in said
+    assert "Beside the mapping of each layer, they take" in said
+    assert said.count("runs apart: together they have 4 layers, and at most 2 are tried.") == 2
 
 
 def test_json_has_the_figures_of_the_store(inputs: Inputs) -> None:

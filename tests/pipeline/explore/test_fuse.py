@@ -293,6 +293,8 @@ def test_text_json_and_store_have_the_segments(tmp_path: Path) -> None:
     written = full_json(result.total)
     assert isinstance(written, dict)
     assert written["segments"] == [x.model_dump() for x in segments]
+    assert result.total.on_chip is not None
+    assert written["segment_ends"] == [x.model_dump() for x in result.total.on_chip.ends]
     with Store.open(store) as opened:
         assert result.run is not None
         rows = list(opened.ask("segments", {Parameter.RUN: str(result.run)}))
@@ -305,6 +307,52 @@ def test_text_json_and_store_have_the_segments(tmp_path: Path) -> None:
     again = explore(chain(), with_buffer(4096), "free", store=store, **options)
     assert again.total.energy == result.total.energy
     assert segments_of(again.total) == segments
+
+
+def ends_of(total: NetworkEvaluation) -> dict[tuple[str, str], str]:
+    """Why neighbours run apart, by the last node of the one and the first of the other."""
+    assert total.on_chip is not None
+    return {(x.last, x.next): x.reason for x in total.on_chip.ends}
+
+
+@pytest.mark.parametrize(("name", "bits", "objective"), every(5, CASES))
+def test_each_end_has_a_reason(name: str, bits: int, objective: Objective) -> None:
+    """Whatever runs apart is told to, in the order of the network, each end once."""
+    workload = NETWORKS[name]()
+    total = found(workload, with_buffer(bits), objective, fuse=True)
+    assert total.on_chip is not None
+    segments = {x.nodes[0]: x.nodes for x in total.on_chip.segments or ()}
+    together = {n for nodes in segments.values() for n in nodes}
+    alone = [x.name for x in workload.layers if x.name not in together]
+    firsts = [x.name for x in workload.nodes if x.name in segments or x.name in alone]
+    ends = ends_of(total)
+    assert [following for _, following in ends] == firsts[1:]
+    assert all(ends.values())
+
+
+def test_memory_that_is_short_ends_a_segment() -> None:
+    """The least room of all tiles that are tried, and what is left."""
+    total = found(chain(), with_buffer(256), Objective.ENERGY, fuse=True)
+    took = "even in the smallest tiles tensors between them take 40 B; buffer has 32 B for them"
+    assert set(ends_of(total).values()) == {took}
+
+
+def test_depth_ends_a_segment_and_more_is_never_worse() -> None:
+    """With a depth of one, layers run with their vector operators only."""
+    energies: list[float] = []
+    for depth in (1, 2, 3, 8):
+        options = SearchOptions(objective="energy", fuse=True, fuse_depth=depth, count_vector=True)
+        result = explore(chain(), with_buffer(4096), "free", **options)
+        layers = {x.name for x in chain().layers}
+        assert result.total.on_chip is not None
+        for segment in result.total.on_chip.segments or ():
+            assert len(layers.intersection(segment.nodes)) <= depth
+        if depth == 1:
+            reasons = ends_of(result.total).values()
+            assert all("together they have 2 layers, and at most 1 " in x for x in reasons)
+        energies.append(result.energy)
+    assert energies == sorted(energies, reverse=True)
+    assert energies[0] > energies[-1]
 
 
 def test_the_number_of_workers_does_not_matter() -> None:
@@ -323,6 +371,8 @@ def test_what_does_not_go_together_is_said() -> None:
     plan = SearchPlan(fuse=True)
     with pytest.raises(InputError, match="fuse cannot be combined with a search for fronts"):
         explore_front(problem, plan)
+    with pytest.raises(InputError, match="fuse_depth without fuse"):
+        SearchPlan().with_options({"fuse_depth": 4})
     for other in (SearchOptions(pad=5.0), SearchOptions(at_most="latency=1.1x")):
         with pytest.raises(InputError, match="fuse with"):
             plan.with_options(other)
