@@ -73,6 +73,9 @@ from .mapping.constraints import OperandLink as OperandLink
 from .mapping.constraints import OrderedLoop as OrderedLoop
 from .mapping.constraints import PinnedLevels as PinnedLevels
 from .mapping.constraints import PinnedMemory as PinnedMemory
+from .mapping.constraints import SegmentInputs as SegmentInputs
+from .mapping.constraints import SegmentPin as SegmentPin
+from .mapping.constraints import TileSize as TileSize
 from .mapping.constraints import UnrollingHint as UnrollingHint
 from .mapping.dataflow import Dataflow as Dataflow
 from .mapping.problem import LayerTopLevels as LayerTopLevels

@@ -558,10 +558,12 @@ def place(
     costing: tuple[Costing[Found], VectorCosting],
     objective: Objective,
     leaps: Leaps[Found] | None = None,
+    together: frozenset[int] = frozenset(),
 ) -> Placement[Found]:
     """The homes with the least total costs of all layers, and of the vector operators.
 
-    Steps run one by one, or several together where ``leaps`` has a way.
+    Steps run one by one, or several together where ``leaps`` has a way; those that have to run
+    ``together`` with others never by themselves.
 
     All tensors in the outermost memory are one of the placements, so the result is never worse,
     unless a mapping fixes memories on chip.
@@ -570,7 +572,11 @@ def place(
         InfeasibleError: where memories that a mapping fixes have no room for what waits in them.
     """
     costs = _StepCosts(graph, homes, *costing, objective, {})
-    paths = _shortest(graph, homes.options, costs.of, objective, leaps)
+
+    def single(step: int, chosen: Mapping[int, Home]) -> Costs[Found] | None:
+        return None if step in together else costs.of(step, chosen)
+
+    paths = _shortest(graph, homes.options, single, objective, leaps)
     leapt = min(paths, key=lambda path: _rank(path, objective)).leaps()
     chosen = dict(pair for leap in leapt for pair in leap.chosen)
     firsts = (0, *(leap.end for leap in leapt))
@@ -638,8 +644,8 @@ def _shortest(
                     _follow(graph, ways, kept, key, way)
             for way in leaps(step, key) if leaps is not None else ():
                 _follow(graph, ways, kept, key, way)
-        if not any(ways[step + 1 :]):  # only fixed homes leave no other way
-            found = "memories fixed by the mapping without room for what waits in them"
+        if not any(ways[step + 1 :]):  # only what is fixed leaves no other way
+            found = "memories or tiles fixed by the mapping without room for what waits in them"
             wanted = "another mapping, or tensors that need not stay on chip"
             raise InfeasibleError(f"{node.node.name}: found {found}; expected {wanted}")
     return [path for paths in ways[-1].values() for path in _kept(paths, objective)]

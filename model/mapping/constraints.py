@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from enum import StrEnum
 from functools import cached_property
+from typing import Final
 
 from pydantic import Field, model_validator
 
 from nestmap.model.base import Frozen
 from nestmap.model.dims import ArrayDimension, Dimension, LayerOperand, MemoryOperand
+from nestmap.model.errors import InputError
 from nestmap.model.mapping.dataflow import Dataflow
 from nestmap.model.mapping.spatial import SpatialMapping
-from nestmap.model.units import Count, Size
+from nestmap.model.units import Count, PositiveCount, Size
 from nestmap.model.workload.layer import Layer
 
 
@@ -124,14 +128,86 @@ class LayerConstraints(Frozen, frozen=True):
         return self
 
 
+# --- segments of layers that run together ---
+
+FETCHED: Final = "fetched"
+"""Stands for the memory of weights where each tile fetches them."""
+
+
+_SIZE: Final = re.compile(r"([A-Za-z][A-Za-z0-9_]{0,31}) +([1-9][0-9]{0,8})")
+
+
+class SegmentInputs(StrEnum):
+    """Where a segment reads its inputs from the outermost memory."""
+
+    COPIED = "copied"
+    OUTSIDE = "outside"
+
+
+class TileSize(Frozen, frozen=True):
+    """The size of a tile of the last output of a segment along a dimension."""
+
+    dimension: Dimension
+    size: PositiveCount
+
+    @classmethod
+    def parse(cls, text: str) -> tuple[TileSize, ...]:
+        """Sizes as they are printed.
+
+        >>> [(x.dimension, x.size) for x in TileSize.parse("OY 4 x OX 60")]
+        [('OY', 4), ('OX', 60)]
+
+        Raises:
+            InputError: where the text has another form.
+        """
+        found = [_SIZE.fullmatch(x.strip()) for x in text.split(" x ")]
+        sizes = {x[1].upper(): int(x[2]) for x in found if x is not None}
+        if len(sizes) < len(found):
+            raise InputError("tiles", repr(text), "sizes along different dimensions: OY 4 x OX 60")
+        return tuple(cls(dimension=d, size=size) for d, size in sizes.items())
+
+
+class SegmentPin(Frozen, frozen=True):
+    """What a mapping fixes of the segment that ends with a layer: ``None`` or nothing is searched.
+
+    ``last`` and ``first`` are its layers; without ``first``, the last one runs by itself, as a
+    whole. ``tiles``: dimensions that are not among them, if there are any, are not cut.
+    ``recomputed``: the dimensions along which tiles compute again what they share. ``home``: the
+    memory of the tensors within; ``weights`` that of constants, or :data:`FETCHED`. ``places``
+    are for errors.
+    """
+
+    last: str
+    first: str | None = None
+    tiles: tuple[TileSize, ...] = ()
+    recomputed: tuple[Dimension, ...] | None = None
+    home: str | None = None
+    weights: str | None = None
+    inputs: SegmentInputs | None = None
+    places: FieldPlaces = Field(default=FieldPlaces(), exclude=True, repr=False)
+
+    @property
+    def place(self) -> str:
+        """How errors name it."""
+        return self.places.of("fused", f"segment that ends with {self.last}")
+
+    @property
+    def residence(self) -> str | None:
+        """The memory of weights, where it is fixed."""
+        return None if self.weights == FETCHED else self.weights
+
+
+# --- the constraints of a network ---
+
 DEFAULT_TARGET = "default"
 """The target of the constraints for layers that match no other entry."""
 
 
 class MappingConstraints(Frozen, frozen=True):
-    """The constraints for a whole workload."""
+    """The constraints for a whole workload; ``segments`` of layers that run together."""
 
     entries: tuple[LayerConstraints, ...] = Field(default=())
+    segments: tuple[SegmentPin, ...] = ()
 
     @model_validator(mode="after")
     def _check_unique_targets(self) -> MappingConstraints:

@@ -20,7 +20,6 @@ from nestmap.model import (
     RecordMode,
     Workload,
 )
-from nestmap.model.base import copy_with
 from nestmap.pipeline.analysis.network.reduced_unrollings import (
     ReducedUnrolling,
     reduced_unrollings,
@@ -121,9 +120,6 @@ def run_explore(options: ExploreOptions) -> None:
     if plan.padding is not None and options.files.save_mapping is not None:
         hint = "a mapping file has no sizes of padded loops; --json has them"
         raise InputError.conflict("--save-mapping", "--pad", hint)
-    if plan.fuse and options.files.save_mapping is not None:
-        hint = "a mapping file has one mapping of each layer; --json has the segments"
-        raise InputError.conflict("--save-mapping", "--fuse", hint)
     if options.pareto:
         check_front_plan(plan)
     where = options.recording
@@ -196,8 +192,7 @@ def _agreed_size(
 
     Tensors that may stay on chip make it larger than with all of them outside.
     """
-    outside = copy_with(job.plan, {"keep_on_chip": False, "fuse": False, "fuse_depth": None})
-    least = exploration_size(job.network, outside, known)
+    least = exploration_size(job.network, job.plan.apart, known)
     check_size(least, recording, agreed=options.yes, more=job.plan.joins_layers)
     return exploration_size(job.network, job.plan, known) if job.plan.joins_layers else least
 

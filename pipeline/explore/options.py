@@ -105,6 +105,15 @@ class DesignOptions(TypedDict, total=False):
             minimum=1,
         ),
     ]
+    tiles: Annotated[
+        str | None,
+        Option(
+            help="Cut what layers compute together into tiles of these sizes only (--fuse), such "
+            "as 'OY 4 x OX 60'; dimensions that are not named are not cut. Default: the best of "
+            "many sizes.",
+            metavar="SIZES",
+        ),
+    ]
     spatial_mappings: Annotated[
         int | EveryName | None,
         Option(

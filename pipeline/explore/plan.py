@@ -19,6 +19,7 @@ from nestmap.model import (
     NetworkProblem,
     Objective,
     SpatialProblem,
+    TileSize,
 )
 from nestmap.model.base import copy_with
 from nestmap.model.errors import check_kind
@@ -80,13 +81,13 @@ class SearchPlan(Frozen, frozen=True):
     search, means LOMA with ``bound``.
     ``padding``: if given, padded layers are tried, too. With ``keep_on_chip``, tensors between
     layers stay on chip where all layers together cost less by it; with ``fuse``, layers also run
-    together, tile by tile, at most ``fuse_depth`` of them (default: 8). With ``prune``, spatial
-    mappings are searched in the order of their lower bounds, and those whose bound exceeds the
-    best result are skipped: the same result in less time. With ``count_vector``, the totals include
-    the vector operators. ``at_most``: the objective is minimized under this limit on what the
-    network costs, over the Pareto fronts of all layers. ``counting``: how costs are counted; by
-    default as the accelerator says. Commonly changed options are in
-    :class:`~nestmap.pipeline.explore.options.SearchOptions`.
+    together, tile by tile, at most ``fuse_depth`` of them (default: 8), in ``tiles`` of these sizes
+    (default: the best of many). With ``prune``, spatial mappings are searched in the order of their
+    lower bounds, and those whose bound exceeds the best result are skipped: the same result in less
+    time. With ``count_vector``, the totals include the vector operators. ``at_most``: the objective
+    is minimized under this limit on what the network costs, over the Pareto fronts of all layers.
+    ``counting``: how costs are counted; by default as the accelerator says. Commonly changed
+    options are in :class:`~nestmap.pipeline.explore.options.SearchOptions`.
     """
 
     objective: Objective = Objective.LATENCY
@@ -97,6 +98,7 @@ class SearchPlan(Frozen, frozen=True):
     keep_on_chip: bool = False
     fuse: bool = False
     fuse_depth: PositiveCount | None = None
+    tiles: tuple[TileSize, ...] = ()
     prune: bool = False
     count_vector: bool = False
     counting: Counting | None = None
@@ -120,7 +122,8 @@ class SearchPlan(Frozen, frozen=True):
             InputError: where an option is invalid.
         """
         check_names(options, SearchOptions.__annotations__)
-        at_most = _chosen_limit(options)
+        at_most, tiles = _chosen_limit(options), options.get("tiles")
+        check_kind("tiles", tiles, (str, NoneType), "a text")
         free = None if at_most is None else at_most.minimized
         changes = {
             "counting": Counting.of(options.get("reference")),
@@ -131,6 +134,7 @@ class SearchPlan(Frozen, frozen=True):
             "keep_on_chip": options.get("keep_on_chip"),
             "fuse": options.get("fuse"),
             "fuse_depth": options.get("fuse_depth"),
+            "tiles": None if tiles is None else TileSize.parse(tiles),
         }
         try:
             search = chosen_search(self.search, options)
@@ -145,7 +149,13 @@ class SearchPlan(Frozen, frozen=True):
             raise InputError.of("search", error) from None
 
     def prepare(self, network: NetworkProblem) -> NetworkProblem:
-        """The network in the counting of the plan."""
+        """The network in the counting of the plan.
+
+        Raises:
+            InputError: where its mapping fixes segments of layers, which only fused ones have.
+        """
+        for pin in network.constraints.segments[: 0 if self.fuse else 1]:
+            raise InputError(pin.place, "a segment of a fused network", "--fuse, or no segment")
         counted = network.accelerator.counted(self.counting)
         return copy_with(network, {"accelerator": counted})
 
@@ -198,9 +208,16 @@ class SearchPlan(Frozen, frozen=True):
         for name, given_too in others.items():
             if self.fuse and given_too is not None:
                 raise ValueError(f"fuse with {name}; expected one of both")
-        if self.fuse_depth is not None and not self.fuse:
-            raise ValueError("fuse_depth without fuse; expected both")
+        for name, wanted in (("fuse_depth", self.fuse_depth), ("tiles", self.tiles)):
+            if wanted and not self.fuse:
+                raise ValueError(f"{name} without fuse; expected both")
         return self
+
+    @property
+    def apart(self) -> SearchPlan:
+        """The same for each layer by itself."""
+        fused: dict[str, object] = {"fuse": False, "fuse_depth": None, "tiles": ()}
+        return copy_with(self, {"keep_on_chip": False, **fused})
 
     @property
     def joins_layers(self) -> bool:
@@ -258,7 +275,7 @@ def exploration_pipeline(
     summed = SumStage(ports.cost, plan.objective, plan.is_greedy)
     if plan.fuse:
         most = MOST_LAYERS if plan.fuse_depth is None else plan.fuse_depth
-        fused = FuseStage(explored, plan.objective, plan.count_vector, most)
+        fused = FuseStage(explored, plan.objective, plan.count_vector, most, plan.tiles)
         return VectorStage(fused >> FusedSumStage(summed), plan.count_vector)
     if plan.keep_on_chip:
         placed = _homes(plan, explored) >> PlacedSumStage(summed)

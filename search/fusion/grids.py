@@ -56,6 +56,13 @@ class Grids:
             widths = (self._widths(a)[-1] for a in range(1, len(retain)))
             yield self._grid((1, *widths), retain)
 
+    def of_sizes(
+        self, sizes: tuple[int, ...], retain: tuple[bool, ...] | None = None
+    ) -> Iterator[Grid]:
+        """The tiles of these sizes, retained along each axis or not; ``None``: both."""
+        modes = product(*map(self._modes, range(len(sizes)))) if retain is None else (retain,)
+        yield from (self._grid(sizes, mode) for mode in modes)
+
     def _first(
         self,
         sizes: Sequence[tuple[int, ...]],

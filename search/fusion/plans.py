@@ -11,7 +11,7 @@ with the most rows that fit are plans, and those with the next fewer.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import product
@@ -20,7 +20,7 @@ from typing import final
 
 import numpy as np
 
-from nestmap.model import Layer, MappingProblem
+from nestmap.model import Layer, MappingProblem, SegmentInputs, SegmentPin
 from nestmap.model.dims import LayerOperand
 from nestmap.model.multicore.cn_layer import TensorUse
 from nestmap.model.units import Bits, Count
@@ -278,12 +278,16 @@ def plans_of(
     taken: Mapping[str, Bits],
     outside: Mapping[int, Home],
     sizes: Mapping[str, Bits],
+    pin: SegmentPin,
 ) -> Iterator[Plan]:
     """The plans of a segment beside whole tensors that take so much of each memory.
 
-    ``outside``: the homes of the tensors that come from outside; ``sizes`` those of all memories.
+    ``outside``: the homes of the tensors that come from outside; ``sizes`` those of all memories;
+    ``pin``: what is fixed of the segment.
     """
-    for home, residence in product(steps.homes, (None, *steps.residences)):
+    homes = steps.homes if pin.home is None else (pin.home,)
+    residences = (None, *steps.residences) if pin.weights is None else (pin.residence,)
+    for home, residence in product(homes, residences):
         left = Counter(sizes)
         left.subtract(taken)
         if residence is not None:
@@ -291,10 +295,27 @@ def plans_of(
         if left[home] < 0 or (residence is not None and left[residence] < 0):
             continue
         from_far = tuple(x for x in steps.staged[home] if _is_far(x, outside))
-        for staged in dict.fromkeys(((), from_far)):
-            for grid in steps.grids.largest(partial(_has_room, steps, staged, left[home])):
+        options = {SegmentInputs.OUTSIDE: (), SegmentInputs.COPIED: from_far}
+        inputs = options if pin.inputs is None else (pin.inputs,)
+        for staged in dict.fromkeys(options[x] for x in inputs):
+            for grid in _grids(steps, pin, partial(_has_room, steps, staged, left[home])):
                 if _has_room(steps, staged, left[home], grid) and is_covered(steps, grid):
                     yield Plan(steps, grid, home, residence, staged)
+
+
+def _grids(steps: FusedSteps, pin: SegmentPin, fits: Callable[[Grid], bool]) -> Iterator[Grid]:
+    """The tiles of a segment that are tried, as far as they are not fixed."""
+    segment, again = steps.segment, pin.recomputed
+    axes = segment.nodes[-1].dimensions
+    retain = None if again is None else tuple(d not in again for d in axes)
+    if pin.tiles:
+        fixed = {x.dimension: x.size for x in pin.tiles}
+        sizes = tuple(fixed.get(d, segment.size(a)) for a, d in enumerate(axes))
+        yield from (x for x in steps.grids.of_sizes(sizes, retain) if x.count > 1)
+        return
+    for grid in steps.grids.largest(fits):
+        if retain in (None, tuple(axis.retain for axis in grid.axes)):
+            yield grid
 
 
 def _has_room(steps: FusedSteps, staged: tuple[Staged, ...], left: Bits, grid: Grid) -> bool:

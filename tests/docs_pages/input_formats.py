@@ -28,6 +28,7 @@ from nestmap.pipeline.frontend.yaml.design_space import (
 )
 from nestmap.pipeline.frontend.yaml.design_space_parameters import PARAMETERS
 from nestmap.pipeline.frontend.yaml.field_schema import Field, Need, Origin, Part, Section
+from nestmap.pipeline.frontend.yaml.fused import SEGMENT
 from nestmap.pipeline.frontend.yaml.hardware.accelerator import ACCELERATOR, parse_accelerator
 from nestmap.pipeline.frontend.yaml.hardware.array import ARRAY, IMC_ARRAY
 from nestmap.pipeline.frontend.yaml.hardware.connections import CONNECTION, CORE_PAIRS
@@ -148,7 +149,7 @@ FORMATS: Final = (
         "What is fixed about how layers are mapped (`--mapping FILE`); all else is searched.",
         _EXAMPLES / "mapping.yaml",
         _parse_mapping,
-        (MAPPING, UNROLLED, HINTS, LINKS, ORDER, LEVELS, TILINGS),
+        (MAPPING, UNROLLED, HINTS, LINKS, ORDER, LEVELS, SEGMENT, TILINGS),
     ),
     Format(
         "Mapping as in present Stream",

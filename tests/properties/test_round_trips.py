@@ -70,6 +70,9 @@ from nestmap.model import (
     PinnedMemory,
     Reserved,
     SearchStatistics,
+    SegmentEnd,
+    SegmentInputs,
+    SegmentPin,
     SpatialMapping,
     SpatialProblem,
     SplitOptions,
@@ -77,6 +80,7 @@ from nestmap.model import (
     StorageCore,
     StreamProblem,
     TileAxis,
+    TileSize,
     TopLevel,
     UnrollingHint,
     Workload,
@@ -119,7 +123,16 @@ def constraints(draw: st.DrawFn, case: Case) -> MappingConstraints:
         memory_levels=(PinnedLevels(operand="W", memories=(draw(held),)),),
         dataflow=draw(st.none() | st.sampled_from(Dataflow)),
     )
-    return MappingConstraints(entries=(entry,))
+    segment = SegmentPin(
+        last=entry.target,
+        first=draw(st.none() | st.text(max_size=5)),
+        tiles=(TileSize(dimension="OX", size=draw(st.integers(1, 9))),),
+        recomputed=draw(st.none() | st.just(("OX",))),
+        home=draw(st.none() | st.text(max_size=5)),
+        weights=draw(st.none() | st.text(max_size=5)),
+        inputs=draw(st.none() | st.sampled_from(SegmentInputs)),
+    )
+    return MappingConstraints(entries=(entry,), segments=(segment,))
 
 
 @st.composite
@@ -146,6 +159,7 @@ def on_chip() -> st.SearchStrategy[OnChip]:
     return st.builds(
         OnChip,
         tensors=st.tuples(tensors),
+        ends=st.tuples(st.builds(SegmentEnd, last=st.text(), next=st.text(), reason=st.text())),
         outside=st.none() | outside,
         bound=st.none() | bounds,
         segments=st.none() | st.tuples(segments()),
@@ -357,7 +371,7 @@ def parts(value: object) -> Iterator[Frozen]:
             yield from parts(item)
 
 
-unshrunk = settings(phases=[Phase.generate], max_examples=500, database=None, deadline=None)
+unshrunk = settings(phases=[Phase.generate], max_examples=5000, database=None, deadline=None)
 
 
 def all_parts(models: Everything | Machinery | Cores) -> list[Frozen]:

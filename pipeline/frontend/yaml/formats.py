@@ -15,6 +15,7 @@ from nestmap.pipeline.frontend.yaml.design_space import (
 )
 from nestmap.pipeline.frontend.yaml.design_space_parameters import PARAMETERS
 from nestmap.pipeline.frontend.yaml.field_schema import Part
+from nestmap.pipeline.frontend.yaml.fused import SEGMENT
 from nestmap.pipeline.frontend.yaml.hardware.accelerator import ACCELERATOR
 from nestmap.pipeline.frontend.yaml.hardware.array import ARRAY, IMC_ARRAY
 from nestmap.pipeline.frontend.yaml.hardware.connections import CONNECTION, CORE_PAIRS
@@ -65,7 +66,7 @@ PARTS: Final[dict[FileFormat, tuple[Part, ...]]] = {
     FileFormat.ACCELERATOR: (ACCELERATOR, *HARDWARE),
     FileFormat.CORES: (MULTICORE, CORES, CONNECTION, SHARED, COORDINATES, COPIES),
     FileFormat.CORE: (CORE, STORAGE_CORE, *HARDWARE),
-    FileFormat.MAPPING: (MAPPING, UNROLLED, HINTS, LINKS, ORDER, LEVELS, TILINGS),
+    FileFormat.MAPPING: (MAPPING, UNROLLED, HINTS, LINKS, ORDER, LEVELS, SEGMENT, TILINGS),
     FileFormat.WORKLOAD: (LAYER, RELATIONS, SOURCES, DENSITIES),
     FileFormat.SPACE: (DESIGN_SPACE, PARAMETERS, FIELDS, CONDITIONS, NETWORKS, OBJECTIVES),
 }

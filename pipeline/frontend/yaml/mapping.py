@@ -25,6 +25,7 @@ from nestmap.pipeline.frontend.yaml.core_allocation import (
 )
 from nestmap.pipeline.frontend.yaml.field_schema import ITEM, Entries, Field, Form, Need, Section
 from nestmap.pipeline.frontend.yaml.file_kind import FileKind
+from nestmap.pipeline.frontend.yaml.fused import FUSED, parse_segment
 from nestmap.pipeline.frontend.yaml.load import read_source
 from nestmap.pipeline.frontend.yaml.located_node import Node, is_name
 from nestmap.pipeline.frontend.yaml.stream_mapping import is_stream_mapping, parse_stream_mapping
@@ -82,7 +83,7 @@ MAPPING: Final = Section(
     "searched.",
     (
         *(_NAME, DATAFLOW, _SPATIAL_MAPPING, _HINTS, _LINKS),
-        *(TEMPORAL_ORDERING, MEMORY_LEVELS, *ALLOCATION_FIELDS),
+        *(TEMPORAL_ORDERING, MEMORY_LEVELS, FUSED, *ALLOCATION_FIELDS),
     ),
 )
 UNROLLED: Final = Entries(
@@ -127,7 +128,12 @@ def parse_mapping(source: Path | Sequence[FieldValues]) -> MappingConstraints:
     if is_stream_mapping(root):
         parse_stream_mapping(root)  # which may be invalid
         return MappingConstraints()
-    return MappingConstraints(entries=tuple(_entry(node) for node in _entries(root)))
+    nodes = _entries(root)
+    fields = (node.fields(MAPPING) for node in nodes)
+    return MappingConstraints(
+        entries=tuple(_entry(node) for node in nodes),
+        segments=tuple(parse_segment(_target(x), x[FUSED]) for x in fields if FUSED in x),
+    )
 
 
 def parse_core_mapping(source: Path | Sequence[FieldValues]) -> CoreMapping:

@@ -27,6 +27,7 @@ from nestmap.model import (
     SearchStatistics,
     SegmentEnd,
     TileAxis,
+    TileSize,
     VectorNode,
 )
 from nestmap.model.base import copy_with
@@ -45,6 +46,7 @@ from nestmap.pipeline.stages.mapping.on_chip import (
     outside_costs,
     vector_costs,
 )
+from nestmap.pipeline.stages.mapping.pinned_segments import PinnedSegments, check_pin
 from nestmap.pipeline.stages.mapping.recall import Explore
 from nestmap.pipeline.stages.mapping.reduce import infeasible_layer
 from nestmap.search.fusion.plans import FusedSteps, Plan, fused_steps, plans_of
@@ -112,18 +114,21 @@ class _Ways:
     costing: FusedCosting
     objective: Objective
     most_layers: int
+    pins: PinnedSegments
     steps: KnownSteps = field(default_factory=KnownSteps)
     known: Candidates = field(default_factory=Candidates)
 
     def __call__(self, step: int, key: Homes) -> Iterator[Leap[Found]]:
         if self._is_vector(step):
             return
-        layers = 0
+        layers, pinned = 0, self.pins.last_from(step)
         for last in range(step, len(self.graph.steps)):
             layers += not self._is_vector(last)
-            if layers > self.most_layers:
+            if layers > self.most_layers and last > pinned:
                 return
-            if last == step or not self._is_cut(last + 1):
+            is_tried = layers <= self.most_layers or last == pinned
+            is_interval = last > step and self._is_cut(last + 1)
+            if not is_tried or not is_interval or not self.pins.allows(step, last):
                 continue
             steps = self.steps_from(step, last)
             if isinstance(steps, str):
@@ -181,7 +186,8 @@ class _Ways:
     def _candidates(self, steps: FusedSteps, homes: dict[int, Home]) -> list[_Candidate]:
         """The plans with the lowest estimates."""
         around = Around(homes, self.taken(steps, homes))
-        plans = plans_of(steps, around.taken, homes, self.homes.sizes)
+        pin = self.pins.pin(steps.segment.first, steps.segment.last) or self.pins.otherwise
+        plans = plans_of(steps, around.taken, homes, self.homes.sizes, pin)
         estimates = self.costing.estimates(plans, around)
         found = [_Candidate(x.plan, around, x.energy, x.latency) for x in estimates]
         found.sort(key=self._rank)
@@ -231,6 +237,8 @@ class _Ends:
 
     def _reason(self, one: Part[Found], other: Part[Found]) -> str:
         ways, joined = self.ways, self.ways.graph.steps[one.first : other.end]
+        if not ways.pins.allows(one.first, other.end - 1):
+            return "the mapping fixes where they end"
         layers = sum(isinstance(x.node, LayerNode) for x in joined)
         if layers > ways.most_layers:
             return f"together they have {layers} layers, and at most {ways.most_layers} are tried"
@@ -295,18 +303,20 @@ class FuseStage(Stage[NetworkProblem, FusedNetwork]):
     stays there, or is computed again; constants may reside on chip while all tiles run. Each layer
     has one spatial mapping, that of its best mapping as a whole. Layers by themselves, with their
     tensors where they are best as by :class:`KeepOnChipStage`, are in the space, so the result is
-    never worse.
+    never worse. The constraints may fix segments, their tiles and memories; others have at most
+    ``most_layers``, and ``tiles`` of these sizes if they are given.
 
     Raises:
         InputError: where there is no layer, the constraints do not suit one or the accelerator, or
-            the accelerator counts as the reference.
-        InfeasibleError: where memories that the mapping fixes have no room for tensors that wait.
+            fix what cannot run together, or the accelerator counts as the reference.
+        InfeasibleError: where memories or tiles that the mapping fixes leave no room for tensors.
     """
 
     explored: Explore
     objective: Objective
     count_vector: bool = False
     most_layers: int = MOST_LAYERS
+    tiles: tuple[TileSize, ...] = ()
 
     def __call__(self, network: NetworkProblem, /) -> FusedNetwork:
         check_layers(network)
@@ -319,7 +329,10 @@ class FuseStage(Stage[NetworkProblem, FusedNetwork]):
         homes = OpenHomes.of(graph, problems)
         variants = Variants(self.explored, AT_HOME, self.objective, problems)
         costing = FusedCosting(graph, variants, network.accelerator, self.count_vector)
-        ways = _Ways(graph, homes, costing, self.objective, self.most_layers)
+        pins = PinnedSegments.of(graph, network.constraints.segments, self.tiles)
+        ways = _Ways(graph, homes, costing, self.objective, self.most_layers, pins)
+        for pin, (first, last) in pins.several():
+            check_pin(pin, ways.steps_from(first, last))
         for most in range(1, self.most_layers):  # so that a larger number is never worse
             self._placed(replace(ways, most_layers=most))
         placed = self._placed(ways)
@@ -359,7 +372,8 @@ class FuseStage(Stage[NetworkProblem, FusedNetwork]):
             return Costs[Found](known.energy, known.latency, known.bound, known.found)
 
         while True:
-            placed = place(ways.graph, ways.homes, (layers, vector), self.objective, ways)
+            together = ways.pins.together
+            placed = place(ways.graph, ways.homes, (layers, vector), self.objective, ways, together)
             left = [x for x in placed.found if isinstance(x, _Candidate) and not x.is_costed]
             if not left:
                 return placed

@@ -19,7 +19,6 @@ from nestmap.model import (
     InputError,
     Layer,
     LayerConstraints,
-    MappingConstraints,
     MappingProblem,
     MemoryLevel,
     NetworkEvaluation,
@@ -114,7 +113,7 @@ def with_suited_mapping(network: NetworkProblem) -> NetworkProblem:
     ]
     named = {entry.target for entry in own}
     kept = [entry for entry in constraints.entries if entry.target not in named]
-    return copy_with(network, {"constraints": MappingConstraints(entries=(*kept, *own))})
+    return copy_with(network, {"constraints": copy_with(constraints, {"entries": (*kept, *own)})})
 
 
 def _suited(constraints: LayerConstraints, layer: Layer) -> LayerConstraints:

@@ -128,7 +128,7 @@ def stream_plan_of_sweep(
         chosen = copy_with(chosen, {"genetic": genetic, "objective": first})
     of_core = _search_options(options)
     of_core.pop("objective", None)
-    for name in ("at_most", "keep_on_chip", "fuse", "fuse_depth"):
+    for name in ("at_most", "keep_on_chip", "fuse", "fuse_depth", "tiles"):
         if of_core.get(name):
             hint = "it is for mappings on a single core"
             raise InputError.conflict(name, "several cores", hint)

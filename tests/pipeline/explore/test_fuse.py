@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from itertools import product
 from pathlib import Path
 
@@ -12,13 +11,12 @@ import pytest
 from nestmap.model import (
     OUTPUT,
     Accelerator,
-    FusedSegment,
     InputError,
     Layer,
     Loop,
-    NetworkEvaluation,
     NetworkProblem,
     Objective,
+    SegmentPin,
     SpatialMapping,
     Tensor,
     Unrolling,
@@ -33,7 +31,7 @@ from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan, best_stage
 from nestmap.pipeline.explore.reprice import reprice_results
 from nestmap.pipeline.frontend.bundled import accelerator_names
-from nestmap.pipeline.frontend.networks.image_graph import ImageGraph, Window
+from nestmap.pipeline.frontend.networks.image_graph import ImageGraph
 from nestmap.pipeline.render.json.results import full_json
 from nestmap.pipeline.render.text.results import kept_notes
 from nestmap.pipeline.stages.mapping.fused_costs import Around, Fused, FusedCosting
@@ -52,65 +50,18 @@ from nestmap.search.tensor_homes import (
     place,
 )
 from nestmap.store import Parameter, Store
-from tests.costmodel.machines import machine, memory
+from tests.pipeline.explore.fused import (
+    BUFFERS,
+    CASES,
+    NETWORKS,
+    chain,
+    ends_of,
+    found,
+    segments_of,
+    with_buffer,
+)
 from tests.search.fusion.networks import random_network
 from tests.sweeps import STRESS, every
-
-
-def with_buffer(bits: int) -> Accelerator:
-    """Four units with registers for sums, a buffer of so many bits, and a far memory."""
-    top = memory("top", size=2**40, served="D1", width=64)
-    far = copy_with(top.instance, {"read_energy": 100.0, "write_energy": 100.0})
-    return machine(
-        memory("register", size=32, operands="O", width=32),
-        memory("buffer", size=bits, served="D1", width=64),
-        copy_with(top, {"instance": far}),
-        sides={"D1": 4},
-    )
-
-
-@lru_cache
-def chain(layers: int = 3, size: int = 12) -> Workload:
-    """Convolutions of 3 x 3 on an image, one after the other, the second one with a stride."""
-    graph = ImageGraph(Precision())
-    x = graph.given("image", (1, 2, size, size))
-    for n in range(layers):
-        x = graph.conv(f"conv{n}", x, 4, Window(3, 2 if n == 1 else 1), then="Relu")
-    return Workload(name="chain", nodes=graph.nodes("chain"))
-
-
-@lru_cache
-def residual(size: int = 12) -> Workload:
-    """Two convolutions beside a branch that skips them, and one after the addition."""
-    graph = ImageGraph(Precision())
-    first = graph.conv("first", graph.given("image", (1, 2, size, size)), 4, Window(3))
-    second = graph.conv("second", graph.conv("inner", first, 4, Window(3)), 4, Window(3))
-    summed = graph.vector("Add", "sum", second, first)
-    graph.conv("last", summed, 2, Window(3))
-    return Workload(name="residual", nodes=graph.nodes("residual"))
-
-
-NETWORKS = {"chain": chain, "residual": residual}
-BUFFERS = (2048, 4096, 8192, 16384)
-
-
-def found(
-    workload: Workload, accelerator: Accelerator, objective: Objective, *, fuse: bool
-) -> NetworkEvaluation:
-    """The best of a network, with tensors on chip; with ``fuse``, in tiles as well."""
-    plan = SearchPlan(objective=objective, count_vector=True, keep_on_chip=not fuse, fuse=fuse)
-    problem = NetworkProblem(workload=workload, accelerator=accelerator)
-    return explore_network(problem, plan).total
-
-
-def segments_of(total: NetworkEvaluation) -> tuple[FusedSegment, ...]:
-    """The segments of a result, of which there are some."""
-    assert total.on_chip is not None
-    assert total.on_chip.segments
-    return total.on_chip.segments
-
-
-CASES = list(product(NETWORKS, BUFFERS, Objective))
 
 
 @pytest.mark.parametrize(("name", "bits", "objective"), every(5, CASES))
@@ -203,7 +154,7 @@ def best_of_all_plans(workload: Workload, accelerator: Accelerator, objective: O
                 )
                 for memory in {x for x in around.values() if x is not None}
             }
-            plans = plans_of(steps, taken, around, homes.sizes)
+            plans = plans_of(steps, taken, around, homes.sizes, SegmentPin(last=""))
             fused = [costing.costs(x, Around(around, taken)) for x in plans]
             some = (x for x in fused if x is not None)
             known[key] = [Costs[Part](x.energy, x.latency, None, x) for x in some]
@@ -307,12 +258,6 @@ def test_text_json_and_store_have_the_segments(tmp_path: Path) -> None:
     again = explore(chain(), with_buffer(4096), "free", store=store, **options)
     assert again.total.energy == result.total.energy
     assert segments_of(again.total) == segments
-
-
-def ends_of(total: NetworkEvaluation) -> dict[tuple[str, str], str]:
-    """Why neighbours run apart, by the last node of the one and the first of the other."""
-    assert total.on_chip is not None
-    return {(x.last, x.next): x.reason for x in total.on_chip.ends}
 
 
 @pytest.mark.parametrize(("name", "bits", "objective"), every(5, CASES))

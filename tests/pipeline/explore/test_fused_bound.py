@@ -37,7 +37,7 @@ from nestmap.search.fusion.plans import FusedSteps, Plan, fused_steps, is_covere
 from nestmap.search.fusion.segment import AxisTiles, Grid, axis_tiles
 from nestmap.search.tensor_homes import TensorGraph
 from tests.costmodel.machines import machine, memory
-from tests.pipeline.explore.test_fuse import chain, residual, with_buffer
+from tests.pipeline.explore.fused import chain, residual, with_buffer
 from tests.search.fusion.networks import random_network
 from tests.sweeps import STRESS, every
 

@@ -343,7 +343,7 @@ def test_fixed_memories_that_do_not_hold_what_waits_are_told(tmp_path: Path) -> 
     crowded = NetworkProblem(
         workload=RESIDUAL, accelerator=with_buffer(200), constraints=constraints
     )
-    told = "third: found memories fixed by the mapping without room for what waits"
+    told = "third: found memories or tiles fixed by the mapping without room for what waits"
     with pytest.raises(InfeasibleError, match=told):
         explore_network(crowded, PLAN)
 
