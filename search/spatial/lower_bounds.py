@@ -22,7 +22,7 @@ from nestmap.costmodel.hops import shared_below
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.record import FRACTIONAL, OUT, copy_record, new_record
 from nestmap.costmodel.kernel.work import Work
-from nestmap.costmodel.periods import End, divide_loops
+from nestmap.costmodel.periods import End, ask, count_kinds, divide_loops
 from nestmap.costmodel.reuse import IRRELEVANT, PARTIALLY_RELEVANT
 from nestmap.costmodel.skipping import executed_share, skippable_cycles
 from nestmap.costmodel.spatial import put_unrollings, temporal_sizes, unrollings_of
@@ -193,7 +193,8 @@ def _put_link(
     _put_least(problem, work, place, work.loops, once)
     if problem.counts_clipped == 1:
         _put_least_cycles(problem, work, place, once)
-        _put_first_unit(problem, work, place, once)
+        if shares_index(problem, x, link):
+            _put_shared(problem, work, place, once)
 
 
 @kernel
@@ -225,20 +226,16 @@ def _put_least_cycles(
 
     The first instance has the fewest iterations of a loop in the smallest tiles: in a tile of
     several it also has those that lie between them, and the loop ends in fewer rounds. Tiles of
-    what it has touch at least the elements of as many adjacent iterations. At the end
-    above units that share words, the first one counts, as in :func:`_put_first_unit`.
+    what it has touch at least the elements of as many adjacent iterations.
     """
     x, link = place
     work.stationary_cut[place] = 0
     executed = executed_share(problem) if link == ARRAY else 1.0
     for is_high in range(2):
         divide_loops(problem, work, End(x, link, is_high))
-        is_shared = is_high == 1 and shares_index(problem, x, link)
         for d in range(problem.dimensions):
             clipped = work.first_last[d] * work.last[d]
             work.extent[d] = work.first_full[d] * work.period[d] + clipped
-            if is_shared and problem.relevance[x, d] == PARTIALLY_RELEVANT:
-                work.extent[d] = min(work.extent[d], work.factor[d])
         elements = tile_elements(problem, work, x)
         for i in range(problem.link_transfers[place]):
             t = problem.link_transfer[x, link, i]
@@ -248,28 +245,86 @@ def _put_least_cycles(
 
 
 @kernel
-def _put_first_unit(
-    problem: FlatProblem, work: Work, place: tuple[int, int], least: Floats
-) -> None:
-    """Lowers the energy at the end above a link to what one of the units needs that share words.
+def _put_shared(problem: FlatProblem, work: Work, place: tuple[int, int], least: Floats) -> None:
+    """Lowers energy and cycles at the end above units that share words along an affine index.
 
-    How many they share depends on the sizes of their tiles, and may be more in small ones. The
-    first unit has at least as many iterations as there are in time.
+    How many they share depends on the sizes of their tiles, and may be more in small ones.
     """
     x, link = place
-    if not shares_index(problem, x, link):
-        return
-    for d in range(problem.dimensions):
-        is_shared = problem.relevance[x, d] == PARTIALLY_RELEVANT
-        work.extent[d] = work.factor[d] if is_shared else problem.loop_size[d]
-    elements = tile_elements(problem, work, x)
+    elements = 0.0, 0.0
+    if depends_on_tiles(problem, x, link):
+        elements = _of_one_unit(problem, work, place)
+    else:
+        elements = _fewest_shared(problem, work, End(x, link, 1))
     share = problem.least_share[x] if link == ARRAY else 1.0
+    executed = executed_share(problem) if link == ARRAY else 1.0
     for i in range(problem.link_transfers[place]):
         t = problem.link_transfer[x, link, i]
         if problem.transfer_level[t] > link:
-            wide = problem.port_max[problem.transfer_port[t]]
-            accesses = np.trunc(elements * work.stored[t] / wide * share)
+            words = work.stored[t] / problem.port_max[problem.transfer_port[t]]
+            accesses = np.trunc(elements[0] * words * share)
             least[0, t] = min(least[0, t], accesses * problem.transfer_energy[t])
+            least[1, t] = np.ceil(elements[1] * words) * executed
+
+
+@kernel
+def _of_one_unit(problem: FlatProblem, work: Work, place: tuple[int, int]) -> tuple[float, float]:
+    """Elements of all instances and of the first, if of the units that share one alone counts.
+
+    The first unit has at least as many iterations as there are in time.
+    """
+    x, link = place
+    for d in range(problem.dimensions):
+        is_shared = problem.relevance[x, d] == PARTIALLY_RELEVANT
+        work.extent[d] = work.factor[d] if is_shared else problem.loop_size[d]
+    every = tile_elements(problem, work, x)
+    work.stationary_cut[place] = 0
+    divide_loops(problem, work, End(x, link, 1))
+    for d in range(problem.dimensions):
+        clipped = work.first_last[d] * work.last[d]
+        work.extent[d] = work.first_full[d] * work.period[d] + clipped
+        if problem.relevance[x, d] == PARTIALLY_RELEVANT:
+            work.extent[d] = min(work.extent[d], work.factor[d])
+    return every, tile_elements(problem, work, x)
+
+
+@kernel
+def _fewest_shared(problem: FlatProblem, work: Work, end: End) -> tuple[float, float]:
+    """The fewest elements that cross an end above units that share them: of all, and of the first.
+
+    What a period moves is a product over ordinary indices and affine ones. So tiles are tried along
+    one affine index at a time, beside whole loops for all instances, and beside the smallest tiles
+    for the first, which then has the fewest iterations.
+    """
+    sizes = work.factor[: problem.dimensions].copy()
+    every = whole = _crossing(problem, work, end)[0]
+    work.factor[: problem.dimensions] = 1.0
+    first = small = _crossing(problem, work, end)[1]
+    for q in range(problem.first_pr[end.x], problem.first_pr[end.x + 1]):
+        a, b = problem.pr_dimensions[q, 0], problem.pr_dimensions[q, 1]
+        fewest, fewest_first = whole, small
+        for tile_a in range(1, int(sizes[a]) + 1):
+            for tile_b in range(1, int(sizes[b]) + 1 if sizes[a] % tile_a == 0 else 1):
+                if sizes[b] % tile_b == 0:
+                    work.factor[: problem.dimensions] = sizes
+                    work.factor[a], work.factor[b] = tile_a, tile_b
+                    fewest = min(fewest, _crossing(problem, work, end)[0])
+                    work.factor[: problem.dimensions] = 1.0
+                    work.factor[a], work.factor[b] = tile_a, tile_b
+                    fewest_first = min(fewest_first, _crossing(problem, work, end)[1])
+        every, first = every * fewest / whole, first * fewest_first / small
+    work.factor[: problem.dimensions] = sizes
+    return every, first
+
+
+@kernel
+def _crossing(problem: FlatProblem, work: Work, end: End) -> tuple[float, float]:
+    """Elements that cross an end with all loops below it, once for all ir loops above."""
+    work.stationary_cut[end.x, end.link] = work.loops
+    ask(work, 0, 1.0, 1.0, 1.0)
+    divide_loops(problem, work, end)
+    count_kinds(problem, work, end, 1)
+    return float(work.words[0]), float(work.first_words[0])
 
 
 @kernel
@@ -279,6 +334,23 @@ def shares_index(problem: FlatProblem, x: int, link: int) -> bool:
         for i in range(2):
             d = problem.pr_dimensions[q, i]
             if problem.unrolled_below[x, link, d] < problem.unrolled_below[x, link + 1, d]:
+                return True
+    return False
+
+
+@kernel
+def depends_on_tiles(problem: FlatProblem, x: int, link: int) -> bool:
+    """Whether how many units share a word is rounded, or changes as windows slide.
+
+    Else their number along each affine index is whole: nothing is unrolled below that they share.
+    """
+    if not shares_index(problem, x, link):
+        return False
+    if problem.reuses_windows.any():
+        return True
+    for q in range(problem.first_pr[x], problem.first_pr[x + 1]):
+        for i in range(2):
+            if problem.unrolled_below[x, link, problem.pr_dimensions[q, i]] > 1.0:
                 return True
     return False
 

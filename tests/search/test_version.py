@@ -97,6 +97,15 @@ DIGESTS: Final[dict[int, tuple[str, ...]]] = {
         "101b4cb31fd7fd24",
         "b5ee0b9290170e9f",
     ),
+    13: (
+        "a2802ffde8692594",
+        "176f5b0586073c7b",
+        "f6b3f02e78ae66d3",
+        "535190a0315022b5",
+        "5fed87673ad54ebd",
+        "e29a67283142bc15",
+        "b5ee0b9290170e9f",
+    ),
 }
 """What LOMA, SALSA, the spatial generator and, since 4, the exact search of each version find in
 the sample; since 2 with the bounds they report, since 5 with the labels of the exact search. Since

@@ -25,7 +25,7 @@ from nestmap.costmodel.transfers import link_of
 from nestmap.model import MappingProblem
 from nestmap.model.arrays import Flags, Floats, Ints
 from nestmap.search.parallel import map_in_order
-from nestmap.search.spatial.lower_bounds import ARRAY, least_traffic, shares_index
+from nestmap.search.spatial.lower_bounds import ARRAY, depends_on_tiles, least_traffic
 from nestmap.search.spatial.unrolling_table import UnrollingTable
 from nestmap.search.temporal.exact.lattice import prime_counts
 from nestmap.search.temporal.exact.operand_tables import (
@@ -111,7 +111,7 @@ def compulsory_energies(
         for x in range(problem.operands):
             is_weak[x, row] = False
             for link in range(problem.levels[x] if problem.counts_clipped == 1 else 0):
-                is_weak[x, row] |= shares_index(problem, x, link)
+                is_weak[x, row] |= depends_on_tiles(problem, x, link)
     return energies, is_weak
 
 

@@ -94,6 +94,21 @@ def test_a_port_may_be_busy_for_less_where_units_share_words_along_an_index() ->
     assert candidates.bounds.latency[row] <= latency
 
 
+@pytest.mark.parametrize("kind", sorted(set(Kind) - {Kind.ORDERED, Kind.PINNED}))
+def test_bounds_are_not_above_the_optima_of_rows(kind: Kind) -> None:
+    for seed in range(SEEDS // 6):
+        small = seeded_problem(kind, seed, MOST_MAPPINGS, Counting.EXACT)
+        options = ExactOptions(mapping_type=small.mapping_type)
+        with suppress(NoUnrollingError):
+            candidates = all_spatial_mappings(small.spatial.problem, mixed=True)
+            for row in range(0, len(candidates), max(1, len(candidates) // 8)):
+                for objective in (Objective.ENERGY, Objective.LATENCY):
+                    batches = exact(SearchTask(candidates.spatial(row)), objective, options)
+                    optimum = min((least(x, objective) for x in batches), default=inf)
+                    bound = candidates.bounds.of(objective)[row]
+                    assert bound <= optimum * (1 + ROUNDING), (seed, row, objective)
+
+
 def every_candidate(kind: Kind, counting: Counting) -> Iterator[tuple[int, SpatialCandidates]]:
     for seed in range(SEEDS):
         problem = seeded_problem(kind, seed, MOST_MAPPINGS, counting).spatial.problem
