@@ -13,6 +13,7 @@ from nestmap.model import (
     EvaluationBatch,
     Frozen,
     InputError,
+    MappingConstraints,
     MappingProblem,
     NetworkEvaluation,
     NetworkFront,
@@ -152,12 +153,21 @@ class SearchPlan(Frozen, frozen=True):
         """The network in the counting of the plan.
 
         Raises:
-            InputError: where its mapping fixes segments of layers, which only fused ones have.
+            InputError: where its mapping fixes segments, and the plan does not fuse.
         """
-        for pin in network.constraints.segments[: 0 if self.fuse else 1]:
-            raise InputError(pin.place, "a segment of a fused network", "--fuse, or no segment")
+        self.check_segments(network.constraints)
         counted = network.accelerator.counted(self.counting)
         return copy_with(network, {"accelerator": counted})
+
+    def check_segments(self, constraints: MappingConstraints) -> None:
+        """Checks that only networks that are fused have segments.
+
+        Raises:
+            InputError: where the constraints fix some, and the plan does not fuse.
+        """
+        if constraints.segments and not self.fuse:
+            where, expected = constraints.segments[0].place, "--fuse, or no segment"
+            raise InputError(where, "a segment of a fused network", expected)
 
     @property
     def is_reference(self) -> bool:

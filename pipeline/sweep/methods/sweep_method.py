@@ -67,6 +67,7 @@ def sweep_method(
     searched = plan_of_sweep(located.space, options, plan)
     counting = searched.counting
     checked = check_space(located, static_energy=static_energy, counting=counting, store=store)
+    searched.check_segments(checked.constraints)
     located.warn_of_unused_parts()
     is_given = plan is not None or _states_objective(options)
     mapped_for = (searched.objective,) if is_given else mapping_objectives(located.space)

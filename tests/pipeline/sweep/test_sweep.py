@@ -368,6 +368,10 @@ def test_fused_designs_cost_what_explorations_find(tmp_path: Path) -> None:
         assert (design.energy or inf) <= (whole.energy or 0.0)
     small = fused.points[1]
     assert (small.energy or inf) < 0.9 * (kept[1].energy or 0.0)
+    (tmp_path / "fixed.yaml").write_text("- {name: second, fused: {first: first}}\n")
+    space.write_text(f"{ON_CHIP}mapping: fixed.yaml\n")
+    with pytest.raises(InputError, match=r"fixed.yaml:1: \[0\].fused: found a segment"):
+        nestmap.sweep(space)
 
 
 def test_several_cores_keep_nothing_on_chip(tmp_path: Path) -> None:
