@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, product
 from math import floor, log
@@ -178,10 +178,20 @@ class _Ways:
         key = segment.first, segment.last, tuple(sorted(homes.items()))
         if key not in self.known:
             self.known[key] = self._candidates(steps, homes)
-        for candidate in filter(_may_run, self.known[key]):
+        for candidate in self._best_of_homes(self.known[key]):
             inner = tuple((t, candidate.plan.home) for t in steps.tensors)
             costs = Costs[Found](candidate.energy, candidate.latency, None, candidate)
             yield Leap(segment.last + 1, (*chosen, *inner), costs)
+
+    def _best_of_homes(self, candidates: Iterable[_Candidate]) -> Iterable[_Candidate]:
+        """Those of which one may be on the best way: for a sum, the best with each home."""
+        possible = list(filter(_may_run, candidates))
+        if self.objective is Objective.EDP:
+            return possible
+        best: dict[str, _Candidate] = {}
+        for x in sorted(possible, key=lambda x: (self.objective.of(x), x.energy, x.latency)):
+            best.setdefault(x.plan.home, x)
+        return best.values()
 
     def _candidates(self, steps: FusedSteps, homes: dict[int, Home]) -> list[_Candidate]:
         """The plans with the lowest estimates."""
