@@ -232,10 +232,7 @@ def _put_least_cycles(
     work.stationary_cut[place] = 0
     executed = executed_share(problem) if link == ARRAY else 1.0
     for is_high in range(2):
-        divide_loops(problem, work, End(x, link, is_high))
-        for d in range(problem.dimensions):
-            clipped = work.first_last[d] * work.last[d]
-            work.extent[d] = work.first_full[d] * work.period[d] + clipped
+        _put_first_extents(problem, work, End(x, link, is_high))
         elements = tile_elements(problem, work, x)
         for i in range(problem.link_transfers[place]):
             t = problem.link_transfer[x, link, i]
@@ -245,13 +242,21 @@ def _put_least_cycles(
 
 
 @kernel
+def _put_first_extents(problem: FlatProblem, work: Work, end: End) -> None:
+    """Writes how many iterations the first instance has of each dimension."""
+    divide_loops(problem, work, end)
+    for d in range(problem.dimensions):
+        clipped = work.first_last[d] * work.last[d]
+        work.extent[d] = work.first_full[d] * work.period[d] + clipped
+
+
+@kernel
 def _put_shared(problem: FlatProblem, work: Work, place: tuple[int, int], least: Floats) -> None:
     """Lowers energy and cycles at the end above units that share words along an affine index.
 
     How many they share depends on the sizes of their tiles, and may be more in small ones.
     """
     x, link = place
-    elements = 0.0, 0.0
     if depends_on_tiles(problem, x, link):
         elements = _of_one_unit(problem, work, place)
     else:
@@ -279,10 +284,8 @@ def _of_one_unit(problem: FlatProblem, work: Work, place: tuple[int, int]) -> tu
         work.extent[d] = work.factor[d] if is_shared else problem.loop_size[d]
     every = tile_elements(problem, work, x)
     work.stationary_cut[place] = 0
-    divide_loops(problem, work, End(x, link, 1))
+    _put_first_extents(problem, work, End(x, link, 1))
     for d in range(problem.dimensions):
-        clipped = work.first_last[d] * work.last[d]
-        work.extent[d] = work.first_full[d] * work.period[d] + clipped
         if problem.relevance[x, d] == PARTIALLY_RELEVANT:
             work.extent[d] = min(work.extent[d], work.factor[d])
     return every, tile_elements(problem, work, x)
