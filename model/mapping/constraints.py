@@ -216,6 +216,15 @@ class MappingConstraints(Frozen, frozen=True):
                 raise ValueError(f"mapping for {name!r} occurs twice; expected it once")
         return self
 
+    def refuse_segments(self, expected: str) -> None:
+        """Checks that no segments are fixed, where layers run one by one.
+
+        Raises:
+            InputError: where there are some; it says what is expected instead.
+        """
+        if self.segments:
+            raise InputError(self.segments[0].place, "a segment of a fused network", expected)
+
     def of(self, layer: Layer) -> LayerConstraints:
         """The entry for a layer: by its name or alias, its operator, or the default entry."""
         for target in (layer.name, layer.alias, layer.operator, DEFAULT_TARGET):

@@ -165,9 +165,8 @@ class SearchPlan(Frozen, frozen=True):
         Raises:
             InputError: where the constraints fix some, and the plan does not fuse.
         """
-        if constraints.segments and not self.fuse:
-            where, expected = constraints.segments[0].place, "--fuse, or no segment"
-            raise InputError(where, "a segment of a fused network", expected)
+        if not self.fuse:
+            constraints.refuse_segments("--fuse, or no segment")
 
     @property
     def is_reference(self) -> bool:

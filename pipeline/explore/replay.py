@@ -52,10 +52,12 @@ def replay(
         layer: the only layer to evaluate.
 
     Raises:
-        InputError: where an argument is invalid, or the mapping of a layer is incomplete.
+        InputError: where an argument is invalid, the mapping of a layer is incomplete, or it fixes
+            segments of layers that run together.
         InfeasibleError: where a mapping does not fit the memories.
     """
     network = read_network(workload, accelerator, mapping)
+    network.constraints.refuse_segments("a mapping of each layer; explore --fuse runs segments")
     summed = each(replay_pipeline()) >> SumStage()
     if layer is None:
         return VectorStage(WorkloadStage() >> summed)(network)

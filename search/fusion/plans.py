@@ -305,17 +305,30 @@ def plans_of(
 
 def _grids(steps: FusedSteps, pin: SegmentPin, fits: Callable[[Grid], bool]) -> Iterator[Grid]:
     """The tiles of a segment that are tried, as far as they are not fixed."""
-    segment, again = steps.segment, pin.recomputed
-    axes = segment.nodes[-1].dimensions
-    retain = None if again is None else tuple(d not in again for d in axes)
     if pin.tiles:
-        fixed = {x.dimension: x.size for x in pin.tiles}
-        sizes = tuple(fixed.get(d, segment.size(a)) for a, d in enumerate(axes))
-        yield from (x for x in steps.grids.of_sizes(sizes, retain) if x.count > 1)
+        yield from _of_fixed_sizes(steps, pin)
         return
+    retain = _retained(steps, pin)
     for grid in steps.grids.largest(fits):
         if retain in (None, tuple(axis.retain for axis in grid.axes)):
             yield grid
+
+
+def smallest_tiles(steps: FusedSteps, pin: SegmentPin) -> list[Grid]:
+    """The smallest tiles of a segment that are tried; none where fixed sizes cut nothing."""
+    return list(_of_fixed_sizes(steps, pin) if pin.tiles else steps.grids.smallest())
+
+
+def _of_fixed_sizes(steps: FusedSteps, pin: SegmentPin) -> Iterator[Grid]:
+    segment, fixed = steps.segment, {x.dimension: x.size for x in pin.tiles}
+    axes = enumerate(segment.nodes[-1].dimensions)
+    sizes = tuple(fixed.get(d, segment.size(a)) for a, d in axes)
+    return (x for x in steps.grids.of_sizes(sizes, _retained(steps, pin)) if x.count > 1)
+
+
+def _retained(steps: FusedSteps, pin: SegmentPin) -> tuple[bool, ...] | None:
+    again, axes = pin.recomputed, steps.segment.nodes[-1].dimensions
+    return None if again is None else tuple(d not in again for d in axes)
 
 
 def _has_room(steps: FusedSteps, staged: tuple[Staged, ...], left: Bits, grid: Grid) -> bool:

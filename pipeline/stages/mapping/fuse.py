@@ -49,7 +49,7 @@ from nestmap.pipeline.stages.mapping.on_chip import (
 from nestmap.pipeline.stages.mapping.pinned_segments import PinnedSegments, check_pin
 from nestmap.pipeline.stages.mapping.recall import Explore
 from nestmap.pipeline.stages.mapping.reduce import infeasible_layer
-from nestmap.search.fusion.plans import FusedSteps, Plan, fused_steps, plans_of
+from nestmap.search.fusion.plans import FusedSteps, Plan, fused_steps, plans_of, smallest_tiles
 from nestmap.search.tensor_homes import (
     Costs,
     Home,
@@ -283,7 +283,10 @@ class _Ends:
         if not steps.homes:
             return "no memory on chip can hold all tensors between them"
         home = max(steps.homes, key=lambda x: left[x])
-        need = min(max(steps.room(grid, ())) for grid in steps.grids.smallest())
+        tiles = smallest_tiles(steps, self.ways.pins.otherwise)
+        if not tiles:
+            return "tiles of the given sizes do not cut what they compute"
+        need = min(max(steps.room(grid, ())) for grid in tiles)
         if need > left[home]:
             room = f"{home} has {capacity(max(0, left[home]))} for them"
             return f"even in the smallest tiles tensors between them take {capacity(need)}; {room}"

@@ -11,6 +11,7 @@ from nestmap.model import InfeasibleError, InputError, NetworkEvaluation, Networ
 from nestmap.pipeline.explore.api import explore, explore_network
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
+from nestmap.pipeline.explore.replay import replay
 from nestmap.pipeline.frontend.yaml.mapping import parse_mapping
 from nestmap.pipeline.render.yaml.mapping import found_mapping, write_mapping
 from tests.pipeline.explore.fused import (
@@ -87,6 +88,8 @@ def test_tiles_of_given_sizes(tmp_path: Path) -> None:
     fixed = "- {name: conv2, fused: {first: conv1, tiles: {OY: 3}}}\n"
     last = segments_of(fused_as(tmp_path / "b.yaml", fixed, tiles="OY 2"))[-1]
     assert [x.size for x in last.axes] == [3, 6]
+    whole = fused_as(tmp_path / "a.yaml", "[]", tiles="OY 12")
+    assert set(ends_of(whole).values()) == {"tiles of the given sizes do not cut what they compute"}
     for text in ("OY", "OY 0", "OY 2, OX 3", "OY 2 x OY 3"):
         with pytest.raises(InputError, match="expected sizes along different dimensions"):
             SearchPlan(fuse=True).with_options({"tiles": text})
@@ -132,8 +135,11 @@ def test_segments_need_fuse_and_room(tmp_path: Path) -> None:
     """Without --fuse nothing runs together; tiles that no memory can hold are told."""
     file = tmp_path / "fixed.yaml"
     text = "- {name: conv2, fused: {first: conv0, tiles: {OY: 3}}}"
-    with pytest.raises(InputError, match=r"fixed.yaml:1: \[0\].fused: found a segment of a fused"):
+    told = r"fixed.yaml:1: \[0\].fused: found a segment of a fused network; expected"
+    with pytest.raises(InputError, match=f"{told} --fuse, or no segment"):
         fused_as(file, text, fuse=False)
+    with pytest.raises(InputError, match=f"{told} a mapping of each layer; explore --fuse"):
+        replay(chain(), with_buffer(4096), file)
     file.write_text(text)
     options = SearchOptions(objective="energy", fuse=True)
     with pytest.raises(InfeasibleError, match="memories or tiles fixed by the mapping without"):
