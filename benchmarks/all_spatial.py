@@ -6,8 +6,6 @@ result is below its bound is asserted in the same run. Prints a row for each acc
 and objective.
 """
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ High-performance transistors, 360 K, one bank, no error correction, least energy
 default the one inside the installed zigzag-dse. CACTI runs in a temporary copy of its folder.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import math

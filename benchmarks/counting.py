@@ -7,8 +7,6 @@ many layers of the reference's optimum for latency a port is busy for longer tha
     python -m benchmarks.counting
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Evaluations per CPU second against zigzag-dse: the same orderings, allocated and costed."""
 
-from __future__ import annotations
-
 from time import process_time
 
 from tests.parity.reference import reference_allocations

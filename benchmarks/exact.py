@@ -6,8 +6,6 @@ same run: it fits, costs what the search claims, not less than the bound, and at
 best of LOMA with six loop factors. Prints a row for each accelerator and objective.
 """
 
-from __future__ import annotations
-
 import resource
 import sys
 from collections.abc import Iterator, Sequence

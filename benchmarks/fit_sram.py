@@ -6,8 +6,6 @@ writes ``costmodel/memory_cost/sram_fit.py``. The fit is a least-squares fit of 
 non-negative coefficients (Lawson and Hanson 1974), reweighted towards the least absolute error.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """Evaluations per CPU second of IMC arrays against zigzag-dse: the same orderings, equal costs."""
 
-from __future__ import annotations
-
 from importlib.resources import files
 from pathlib import Path
 from time import process_time

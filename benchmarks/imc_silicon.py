@@ -8,8 +8,6 @@ files leave a number open or contradict each other, ``Chip.note`` says what is t
 ``python -m benchmarks.imc_silicon`` prints the table, with ``--write`` puts it into docs/imc.md.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Collection
 from dataclasses import dataclass

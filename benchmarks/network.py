@@ -1,7 +1,5 @@
 """The whole command on a real network: wall and CPU time, peak memory; the start of the help."""
 
-from __future__ import annotations
-
 import resource
 import subprocess
 import sys

@@ -7,8 +7,6 @@ network costs more with ``--keep-on-chip``, nor less than its bound, nor more wi
 asserted in the same run. Prints a row for each accelerator, network and objective.
 """
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from dataclasses import dataclass
 from time import process_time

@@ -6,8 +6,6 @@ counts. That none of them is better than the exact search is asserted in the sam
 is below its bound.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What benchmarks against the reference share: our rate, and that both say the same."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from time import process_time
 

@@ -6,8 +6,6 @@ thread the same exploration without a store, recorded in full, with the best onl
 time, the least of so many rounds; results asserted equal.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 import time

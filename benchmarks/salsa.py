@@ -4,8 +4,6 @@ One of our chains that starts anywhere, as the reference does, at equal evaluati
 search with its usual budget. Energy, because the reference anneals energy whatever was asked.
 """
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 from queue import Queue

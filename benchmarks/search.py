@@ -1,7 +1,5 @@
 """The search of spatial and temporal mappings: beside zigzag-dse, on more cores, with bounds."""
 
-from __future__ import annotations
-
 import logging
 import sys
 from importlib.resources import files

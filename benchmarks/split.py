@@ -3,8 +3,6 @@
 Run ``python -m benchmarks.split``; each case runs in a process of its own, for its peak memory.
 """
 
-from __future__ import annotations
-
 import resource
 import subprocess
 import sys

@@ -7,8 +7,6 @@ first exploration and the first scheduling on a machine instead, whose kernels a
 Commands run as a user's do: with compiled bytecode, and medians are over seven rounds.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

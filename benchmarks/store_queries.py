@@ -6,8 +6,6 @@ LOMA makes them with six loop factors. Each query is asked in a store that was j
 once more. Answers are compared with what was recorded.
 """
 
-from __future__ import annotations
-
 import resource
 import sys
 import tempfile

@@ -4,8 +4,6 @@ Run ``python -m benchmarks.store_write [MILLIONS] [ROWS_A_BATCH]``; without: 2 m
 batches of 8,192, as LOMA makes them.
 """
 
-from __future__ import annotations
-
 import resource
 import sys
 import tempfile

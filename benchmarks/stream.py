@@ -4,8 +4,6 @@ Run ``python -m benchmarks.stream``; with the path of a Python that has stream-d
 benchmarks/stream_dse.py) as argument both sides are measured, else only ours.
 """
 
-from __future__ import annotations
-
 import json
 import resource
 import subprocess

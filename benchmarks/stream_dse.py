@@ -5,8 +5,6 @@ matplotlib==3.7.2 "pandas<2.2" deap rtree plotly brokenaxes``, not nestmap. Read
 from its input and writes the answer in JSON to its output.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import io

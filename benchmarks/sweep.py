@@ -6,8 +6,6 @@ with a store, and by module, from a profile (in which Python takes longer, and k
 Designs of both parts are explored again by ``nestmap.explore`` with equal figures.
 """
 
-from __future__ import annotations
-
 import argparse
 import cProfile
 import os

@@ -5,8 +5,6 @@ many with made-up figures; then the named queries and the commands run, the comm
 The front, found by SQL, is compared with that of the class that sweeps use.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile

@@ -6,8 +6,6 @@ given as a share of that of the whole space: of logarithms, because figures diff
 magnitude, from the best figures of all designs to the worst.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain

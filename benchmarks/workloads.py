@@ -1,7 +1,5 @@
 """Whole networks that users have, explored on two machines: time, memory, repeated blocks."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Properties of an accelerator that do not depend on the workload: area, clock period, leakage."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from nestmap.costmodel.imc.array import array_areas, clock_period

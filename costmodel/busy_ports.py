@@ -1,7 +1,5 @@
 """How long ports are busy, and the latency that this takes at least."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from nestmap.costmodel.flat_problem import FlatProblem

@@ -1,7 +1,5 @@
 """Copies of data between memories, before the loops of a layer begin."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final

@@ -1,7 +1,5 @@
 """The area of an accelerator with several cores, and of each of its cores."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 from nestmap.costmodel.area_leakage import areas_of, sum_areas

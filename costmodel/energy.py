@@ -1,7 +1,5 @@
 """Word accesses and their energy."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from nestmap.costmodel.flat_problem import FlatProblem

@@ -1,7 +1,5 @@
 """Evaluations as models: batches as columns, single mappings with a full breakdown."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import ceil, inf
 from typing import TypeVar

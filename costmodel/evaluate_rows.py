@@ -3,8 +3,6 @@
 Formulas: docs/cost-model.md
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

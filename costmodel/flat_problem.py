@@ -1,7 +1,5 @@
 """The record of one spatial problem that all kernels of the cost model read."""
 
-from __future__ import annotations
-
 from typing import Annotated, final
 
 from nestmap.costmodel.kernel.record import (

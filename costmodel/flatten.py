@@ -1,7 +1,5 @@
 """Flattens one layer, accelerator and spatial mapping into the arrays that the kernels read."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 from math import ceil, floor, inf, prod

@@ -3,8 +3,6 @@
 Formulas: docs/cost-model.md#data
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from nestmap.costmodel.flat_problem import FlatProblem

@@ -1,7 +1,5 @@
 """Words that units hand on to their neighbors: the energy and the cycles of these hops."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from nestmap.costmodel.flat_problem import FlatProblem

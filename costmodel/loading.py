@@ -1,7 +1,5 @@
 """On-loading the first inputs and off-loading the last outputs."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from nestmap.costmodel.flat_problem import FlatProblem

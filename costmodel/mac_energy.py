@@ -1,7 +1,5 @@
 """The energy of the array for a layer, which depends only on the spatial mapping."""
 
-from __future__ import annotations
-
 from nestmap.costmodel.imc.layer import array_energies
 from nestmap.costmodel.zeros import gated_macs
 from nestmap.model import MappingProblem, PartEnergy, SpatialProblem

@@ -12,8 +12,6 @@ tile; where one of them has a clipped tile, the largest one moves.
 Formula: docs/cost-model.md#kinds-of-periods
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Transfers: the movements of operands that the ports of the memories serve."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import NamedTuple
 

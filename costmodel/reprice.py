@@ -1,7 +1,5 @@
 """Recomputes the costs of evaluated mappings with other energies, from their access counts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from nestmap.costmodel.area_leakage import (

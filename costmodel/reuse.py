@@ -3,8 +3,6 @@
 Formulas: docs/cost-model.md#temporal-mapping
 """
 
-from __future__ import annotations
-
 from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.record import OUT

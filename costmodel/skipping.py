@@ -6,8 +6,6 @@ operand that they use in it are zero. All figures are expected values of Sparsel
 Source: Wu et al., Sparseloop, MICRO 2022 (skipping; uniform density).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from nestmap.costmodel.flat_problem import FlatProblem

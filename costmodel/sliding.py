@@ -18,8 +18,6 @@ so that a step moves an instance further than by its tile.
 Formula: docs/cost-model.md#windows-that-slide
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from nestmap.costmodel.flat_problem import FlatProblem

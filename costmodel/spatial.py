@@ -4,8 +4,6 @@ A spatial mapping is an array of unrollings ``[i, 3]``: array dimension, loop di
 in the array's order. That order is the order of all products, on which the last digits depend.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from nestmap.costmodel.flat_problem import FlatProblem

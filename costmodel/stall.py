@@ -1,7 +1,5 @@
 """Stall: the cycles in which computation waits for ports."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from nestmap.costmodel.flat_problem import FlatProblem

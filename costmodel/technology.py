@@ -9,8 +9,6 @@ Between the nodes of the tables factors are interpolated on a double logarithmic
 share of the nominal voltage.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """A layer that runs in tiles: the sum over its tiles, and the copies that come before them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, final

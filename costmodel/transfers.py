@@ -7,8 +7,6 @@ any other uses the link above level ``l``. The link above level ``j`` transfers 
 Formulas: docs/cost-model.md#transfers
 """
 
-from __future__ import annotations
-
 from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.kernel.jit import inlined, kernel
 from nestmap.costmodel.kernel.record import FRACTIONAL, OUT, RD_LOW, WR_HIGH

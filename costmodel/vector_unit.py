@@ -1,7 +1,5 @@
 """The cost of a vector operator: operations on lanes, and the traffic of its tensors."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 

@@ -6,8 +6,6 @@ others are: Sparseloop's uniform density model. All figures are expected values.
 Source: Wu et al., Sparseloop, MICRO 2022 (uniform density; compressed formats; gating).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import prod
 

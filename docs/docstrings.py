@@ -3,8 +3,6 @@
 The help of an option is its docstring.
 """
 
-from __future__ import annotations
-
 import re
 from ast import literal_eval
 from typing import Final

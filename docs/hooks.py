@@ -1,7 +1,5 @@
 """What the site adds to docs/: documents beside it, links to files beside it, MathML."""
 
-from __future__ import annotations
-
 import posixpath
 import re
 from html import unescape

@@ -3,8 +3,6 @@
 ``python docs/pictures.py`` writes them to docs/images.
 """
 
-from __future__ import annotations
-
 import sys
 from dataclasses import dataclass
 from pathlib import Path

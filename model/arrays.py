@@ -1,7 +1,5 @@
 """The kinds of arrays: short names for NumPy arrays by the type of their elements."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """The base class of all domain models: immutable, strict, identified by a content hash."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from functools import cached_property

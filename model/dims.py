@@ -1,7 +1,5 @@
 """The vocabulary of loop nests: dimensions, operands, movements, loops."""
 
-from __future__ import annotations
-
 from enum import IntEnum, StrEnum
 from typing import Annotated
 

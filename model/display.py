@@ -1,7 +1,5 @@
 """How values show themselves: in a line, and in notebooks by views of the render layer."""
 
-from __future__ import annotations
-
 from functools import singledispatch
 from importlib import import_module
 

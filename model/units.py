@@ -1,7 +1,5 @@
 """The units of quantities, as annotated aliases of ``int`` and ``float``."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Annotated
 

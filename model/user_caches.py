@@ -1,7 +1,5 @@
 """The folder of nestmap among the user's caches, and the sources that its files depend on."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

@@ -5,8 +5,6 @@ tensors at branches go through the top memory. Weights stay in a memory that fit
 entire network. Source: ZigZag's and DeFiNES' inter-layer data locality (Mei et al., HPCA 2023).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Maps a function over a stream on several threads, with results in order."""
 
-from __future__ import annotations
-
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator

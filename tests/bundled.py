@@ -1,7 +1,5 @@
 """Bundled networks, and layers on bundled accelerators: a fixed sample of problems."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple

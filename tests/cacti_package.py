@@ -1,7 +1,5 @@
 """Packages that stand in for hwcomponents-cacti: its files, with the real CACTI or a script."""
 
-from __future__ import annotations
-
 import platform
 import sys
 from importlib import invalidate_caches

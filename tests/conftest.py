@@ -5,8 +5,6 @@ each time, so that a change fails for what it changed, and a sixth of those that
 (``NESTMAP_STRESS=1``) draws with a seed.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import signal

@@ -1,7 +1,5 @@
 """Problems in the reference's counting, to compare them with what the reference says."""
 
-from __future__ import annotations
-
 from nestmap.model import Counting, SpatialProblem
 from tests.properties.variants import with_accelerator
 

@@ -1,7 +1,5 @@
 """Figures as one short text that is the same on every machine and tells of any change."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence

@@ -9,8 +9,6 @@ Units that need the same data share a transfer: those that differ in loops to wh
 irrelevant, or have the same position along an affine index. The largest of their tiles moves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Any accelerator that computes in memory, and mappings on it."""
 
-from __future__ import annotations
-
 from hypothesis import strategies as st
 
 from nestmap.model import IMC_CELLS, Accelerator, MappingProblem

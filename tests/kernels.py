@@ -3,8 +3,6 @@
 ``make test`` runs it first: ``python -m tests.kernels``.
 """
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Machines whose energies include what leaks."""
 
-from __future__ import annotations
-
 from hypothesis import strategies as st
 
 from nestmap.model import Accelerator

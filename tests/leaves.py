@@ -1,7 +1,5 @@
 """Models with one field changed: every field of every model inside, one after the other."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum

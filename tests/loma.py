@@ -1,7 +1,5 @@
 """LOMA over three spatial mappings, ZigZag's search, whatever the default search is."""
 
-from __future__ import annotations
-
 from typing import Final, Unpack
 
 from nestmap.pipeline.explore.options import SearchOptions

@@ -1,7 +1,5 @@
 """Which tests one worker of pytest-xdist runs together, so that what they share is made once."""
 
-from __future__ import annotations
-
 from typing import Final, final
 
 from xdist.scheduler import LoadScopeScheduling

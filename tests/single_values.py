@@ -4,8 +4,6 @@ Hypothesis examines a strategy before it draws from it for the first time. For t
 anew in each example, that takes as long as all drawing.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import TypeVar, cast
 

@@ -1,7 +1,5 @@
 """Hypothesis strategies for valid models: layers, accelerators, spatial and temporal mappings."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """How much of a sweep runs: all in ``make stress``, a representative part in ``make test``."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from typing import Final, TypeVar

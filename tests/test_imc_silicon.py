@@ -1,7 +1,5 @@
 """The table of published IMC macros: what docs/imc.md shows is what nestmap says today."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

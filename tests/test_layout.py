@@ -3,8 +3,6 @@
 Which room may import which stands in pyproject.toml; ``make check`` runs import-linter.
 """
 
-from __future__ import annotations
-
 import ast
 import os
 import re

@@ -1,7 +1,5 @@
 """One worker runs the tests of a file or folder that share something."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

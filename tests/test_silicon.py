@@ -1,7 +1,5 @@
 """The comparison with measured chips: what docs/silicon.md shows is what nestmap says today."""
 
-from __future__ import annotations
-
 import shutil
 from collections import Counter
 from functools import cache

@@ -1,7 +1,5 @@
 """mypy accepts the good pipelines, infers their types and rejects every mis-wired one."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

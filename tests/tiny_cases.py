@@ -1,7 +1,5 @@
 """Tiny cases for the brute-force simulator: every element is as wide as every port."""
 
-from __future__ import annotations
-
 from hypothesis import strategies as st
 
 from nestmap.model import (

@@ -1,7 +1,5 @@
 """Vector operators for tests: by hand, and any of them."""
 
-from __future__ import annotations
-
 from hypothesis import strategies as st
 
 from nestmap.model import Accelerator, Tensor, VectorNode, VectorUnit

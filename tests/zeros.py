@@ -1,7 +1,5 @@
 """Problems with zeros: densities of operands, memories that compress, operations that are gated."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from nestmap.model import Compression, MappingProblem, SpatialProblem

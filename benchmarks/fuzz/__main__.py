@@ -7,8 +7,6 @@ It ends with 1 if a case failed: with a foreign exception, a crash, more than 1 
 CPU s beside those of compiling.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import resource

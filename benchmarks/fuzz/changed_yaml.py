@@ -1,7 +1,5 @@
 """Random faults in YAML: of its text, and of the values in it."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from typing import Final

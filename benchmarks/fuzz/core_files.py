@@ -1,7 +1,5 @@
 """Accelerators of several cores with random faults: a network is scheduled on each, or refused."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Generator

@@ -3,8 +3,6 @@
 A crash, a hang or a flood of memory is counted and put down to its case.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import resource

@@ -1,7 +1,5 @@
 """Requests to the explorer with random faults: each gets an honest answer, and it lives on."""
 
-from __future__ import annotations
-
 import random
 import socket
 from collections.abc import Generator, Sequence

@@ -1,7 +1,5 @@
 """ONNX models with random faults: each must parse or give an InputError."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable, Generator, Sequence

@@ -1,7 +1,5 @@
 """The models that the fuzz script starts from: bundled, of the onnx package, and made here."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

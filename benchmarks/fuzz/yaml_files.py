@@ -1,7 +1,5 @@
 """Networks, accelerators and mappings in YAML with random faults: each is explored or refused."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Generator, Mapping

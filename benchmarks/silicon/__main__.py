@@ -1,7 +1,5 @@
 """``python -m benchmarks.silicon`` prints model against chip; ``--write`` also into the docs."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Eyeriss: what nestmap says of its networks with their row-stationary mappings."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from math import prod

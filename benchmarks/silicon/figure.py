@@ -1,7 +1,5 @@
 """Charts of measured and modelled figures of a chip side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from benchmarks.silicon.eyeriss import Modelled

@@ -4,8 +4,6 @@ Source: Chen, Krishna, Emer, Sze, "Eyeriss: An Energy-Efficient Reconfigurable A
 Convolutional Neural Networks", IEEE JSSC 52(1), 2017, tables V and VI (200 MHz).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple

@@ -6,8 +6,6 @@ validation: cycles and memory in use, measured and of Stream. How chips and netw
 is in the files, with their sources.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple

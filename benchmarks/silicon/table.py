@@ -1,7 +1,5 @@
 """Measured and modelled figures of a chip as tables in Markdown."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

@@ -4,8 +4,6 @@ Source: Jouppi et al., "In-Datacenter Performance Analysis of a Tensor Processin
 tables 1 (networks), 2 (chip) and 3 (counters); section 7 (matrices of LSTM1).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from math import sqrt
 from pathlib import Path

@@ -6,8 +6,6 @@ Source: P. Houshmand, J. Sun and M. Verhelst, arXiv:2305.18335 (2023); J. Sun, P
 M. Verhelst, ICCAD 2023, arXiv:2405.14978.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, final

@@ -10,8 +10,6 @@ Quantitative Modeling, ICCAD 2023, arXiv:2405.14978. Their constants are those o
 capacitances, areas and delays: noise and matching determine them, not the node.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import lru_cache

@@ -3,8 +3,6 @@
 Source: J. Sun, P. Houshmand and M. Verhelst, ICCAD 2023, arXiv:2405.14978.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import product
 from math import prod

@@ -1,7 +1,5 @@
 """Declares kernels, plain Python functions over arrays that Numba compiles once per machine."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import pickle

@@ -5,8 +5,6 @@ kernels share lives in one NumPy record. A class with annotations only declares 
 ``int`` or ``float``, arrays as ``Annotated[Floats, (rows, columns)]`` with their largest shape.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from functools import lru_cache
 from typing import Annotated, TypeVar, cast, get_args, get_origin, get_type_hints

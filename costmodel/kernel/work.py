@@ -1,7 +1,5 @@
 """The record that kernels fill for one mapping, reused for every row of a batch."""
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple, final
 
 from nestmap.costmodel.kernel.record import (

@@ -6,8 +6,6 @@ less. No source distinguishes reads from writes, so both cost the same here. Exc
 table, the figures were read in public texts that quote the sources named.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Final, NamedTuple
 

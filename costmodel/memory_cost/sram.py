@@ -17,8 +17,6 @@ The flip-flop is that of Aladdin's power model (Y. S. Shao et al., "Aladdin", IS
 Other nodes are scaled from 22 or 65 nm by ``costmodel.technology``, at nominal voltages.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from nestmap.costmodel.memory_cost import sram_fit

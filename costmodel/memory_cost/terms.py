@@ -5,8 +5,6 @@ width and one of the ports. No factor decreases, and no coefficient decreases fr
 next larger one, so the figure is monotonic, between the points of the fit and beyond them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Final, NamedTuple

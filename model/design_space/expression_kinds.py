@@ -1,7 +1,5 @@
 """The kinds of expressions' values: what is no number is found before anything is computed."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Mapping
 from itertools import pairwise

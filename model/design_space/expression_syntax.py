@@ -1,7 +1,5 @@
 """The syntax of expressions: a small part of Python's, checked and never executed."""
 
-from __future__ import annotations
-
 import ast
 import warnings
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The objectives of a design space: quantities of designs, and expressions of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 

@@ -1,7 +1,5 @@
 """The values of the expressions in the parts of a space, and the errors about parts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from nestmap.model.design_space.expression import Expression

@@ -1,7 +1,5 @@
 """The cost model evaluation (CME) of one mapping."""
 
-from __future__ import annotations
-
 from pydantic import Field
 
 from nestmap.model.base import Frozen

@@ -1,7 +1,5 @@
 """Pareto fronts in energy and latency: of a layer, and of all layers of a network."""
 
-from __future__ import annotations
-
 import numpy as np
 from pydantic import Field
 

@@ -1,7 +1,5 @@
 """Segments of a network that run tile by tile, with the tensors between their layers on chip."""
 
-from __future__ import annotations
-
 from pydantic import Field
 
 from nestmap.model.base import Frozen

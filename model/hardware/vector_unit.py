@@ -1,7 +1,5 @@
 """The vector unit, and the cost of one operator on it."""
 
-from __future__ import annotations
-
 from pydantic import Field
 
 from nestmap.model.base import Frozen

@@ -4,8 +4,6 @@ Source: Chen, Emer, Sze, "Eyeriss: A Spatial Architecture for Energy-Efficient D
 Convolutional Neural Networks", ISCA 2016, section III (taxonomy) and IV (row stationary).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final

@@ -1,7 +1,5 @@
 """Allocations of node groups to cores: their space, costs, generations of a search, and bound."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import final

@@ -1,7 +1,5 @@
 """Builders for multi-core accelerators: meshes, buses, point-to-point links."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 

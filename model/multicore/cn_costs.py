@@ -1,7 +1,5 @@
 """Kinds of computation nodes, and their costs on cores: a table with one row per kind."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import prod
 from typing import Final, final

@@ -4,8 +4,6 @@
 :class:`ComputationNode` and :class:`CnEdge`.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The interconnect: channels that carry one transfer at a time, and paths over them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from functools import cached_property
 from itertools import permutations

@@ -1,7 +1,5 @@
 """Multi-core problems as they pass between stages: files, a network on cores, a split network."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import final

@@ -1,7 +1,5 @@
 """A schedule, the problem that it solves, and the result of a search over allocations."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from functools import cached_property

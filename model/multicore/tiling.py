@@ -1,7 +1,5 @@
 """Tiles: how outer loops cut the dimensions of a layer, and the order of the nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Top memories: the outermost memories of the cores, with shared memories listed once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Final

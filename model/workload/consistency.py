@@ -1,7 +1,5 @@
 """Checks that layers made in Python suit their loops and their sources."""
 
-from __future__ import annotations
-
 from nestmap.model.errors import InputError, warn_of_input
 from nestmap.model.workload.graph import LayerNode, Workload
 from nestmap.model.workload.layer import InputOperand, Layer

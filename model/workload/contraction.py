@@ -1,7 +1,5 @@
 """The loop nest of a contraction (Einstein sum) of two tensors."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from nestmap.model.dims import Dimension, Loop

@@ -1,7 +1,5 @@
 """States how many elements of a network's operands are not zero."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from nestmap.model.base import copy_with

@@ -1,7 +1,5 @@
 """Layers as text: an equation over operands, and relations between dimensions."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping, Sequence
 

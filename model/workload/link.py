@@ -1,7 +1,5 @@
 """Whether a layer can read the tensor that another layer writes: its axes and its precision."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import prod
 

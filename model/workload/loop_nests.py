@@ -6,8 +6,6 @@ Matrix products, whose stacks have the batch axes ``B``, ``H`` and, further in, 
 ``O[..][d][k] += I[..][d][c] * W[..][c][k]``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from pydantic import Field

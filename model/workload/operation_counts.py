@@ -3,8 +3,6 @@
 Covers the operators of the builders; the ONNX parser adds further ones to these.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The operator types that files may name, even if a network has none of them."""
 
-from __future__ import annotations
-
 from typing import Final
 
 _ONNX: Final = """

@@ -1,7 +1,5 @@
 """Whether the stated length and padding of an axis suit the loops that walk along it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

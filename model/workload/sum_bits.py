@@ -1,7 +1,5 @@
 """How wide partial sums are, where a network does not state it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Final
 

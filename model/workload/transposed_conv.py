@@ -13,8 +13,6 @@ not padded, and no product counts twice. As in convolutions, products with zeros
 count; products for cropped outputs do not.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import product

@@ -1,7 +1,5 @@
 """The command line: all commands; their implementations are imported when they run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Annotated, Final

@@ -1,7 +1,5 @@
 """The commands that maintain a store: ``nestmap db ...``."""
 
-from __future__ import annotations
-
 import typer
 
 from nestmap.pipeline.cli.options.store import CheckOptions, MergeOptions, PruneOptions

@@ -1,7 +1,5 @@
 """The commands for several cores."""
 
-from __future__ import annotations
-
 import typer
 
 from nestmap.pipeline.cli.error_handling import report_warnings

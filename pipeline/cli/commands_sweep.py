@@ -1,7 +1,5 @@
 """The command that explores the designs of a space."""
 
-from __future__ import annotations
-
 import typer
 
 from nestmap.pipeline.cli.error_handling import report_warnings

@@ -1,7 +1,5 @@
 """The commands that show networks, accelerators and recorded runs."""
 
-from __future__ import annotations
-
 import typer
 
 from nestmap.pipeline.cli.error_handling import report_warnings

@@ -1,7 +1,5 @@
 """Completes bundled names in shells; where none matches, shells complete files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 

@@ -1,7 +1,5 @@
 """The implementation of ``nestmap db``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import typer

@@ -1,7 +1,5 @@
 """Reports errors to the user: one line and an exit code."""
 
-from __future__ import annotations
-
 import os
 import sys
 import traceback

@@ -1,7 +1,5 @@
 """``nestmap evaluate``: the cost of a given mapping of one layer or of a whole network."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """``nestmap examples``: lists the bundled accelerators, mappings and networks."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from typing import Final

@@ -1,7 +1,5 @@
 """``nestmap explain``: explains the mapping of a layer in an earlier run."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from nestmap.model import InputError, LayerResult, NetworkEvaluation, NetworkProblem

@@ -1,7 +1,5 @@
 """``nestmap explore``: the best mapping of every layer, as a table."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Commands whose parameters are the fields of an options record."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager

@@ -1,7 +1,5 @@
 """``nestmap plot``: draws the charts of a recorded run or sweep."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path

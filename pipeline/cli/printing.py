@@ -1,7 +1,5 @@
 """Prints results to the standard output, and notes about them to the error output."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Ends the process at once, without looking through all its objects and freeing each."""
 
-from __future__ import annotations
-
 import atexit
 import os
 import sys

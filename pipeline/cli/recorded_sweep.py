@@ -1,7 +1,5 @@
 """Sweeps that are recorded: their front, figures and page."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from nestmap.model import InputError

@@ -1,7 +1,5 @@
 """``nestmap report``: writes a report of runs as one self-contained HTML file."""
 
-from __future__ import annotations
-
 from nestmap.pipeline.cli.options.view import ReportOptions
 from nestmap.pipeline.cli.printing import check_target, print_note
 from nestmap.pipeline.cli.store_target import is_sweep

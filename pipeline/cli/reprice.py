@@ -1,7 +1,5 @@
 """``nestmap reprice``: the cost of the mappings of an earlier run under other energies."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final, final
 

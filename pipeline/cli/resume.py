@@ -1,7 +1,5 @@
 """``nestmap resume``: resumes an interrupted run of either kind, or a sweep."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from nestmap.model import InputError

@@ -1,7 +1,5 @@
 """``nestmap schema``: prints the JSON Schema of a YAML format."""
 
-from __future__ import annotations
-
 import json
 
 from nestmap.pipeline.cli.options.view import SchemaOptions

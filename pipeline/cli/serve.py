@@ -1,7 +1,5 @@
 """``nestmap serve``: serves the explorer of a store to the browser."""
 
-from __future__ import annotations
-
 import webbrowser
 
 from nestmap.pipeline.cli.options.view import ServeOptions

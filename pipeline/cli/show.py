@@ -1,7 +1,5 @@
 """``nestmap show``: a workload, an accelerator or a sweep as tables and as a picture."""
 
-from __future__ import annotations
-
 from nestmap.model import InputError, Workload
 from nestmap.pipeline.analysis.network.workload_summary import layer_groups, single_layers
 from nestmap.pipeline.cli.options.common import WorkloadOptions

@@ -1,7 +1,5 @@
 """``nestmap show --accelerator``: cores and their connections, memories with what they cost."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Final
 

@@ -1,7 +1,5 @@
 """``nestmap split``: a network as computation nodes, as tables and as a picture."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from nestmap.model import Counting, InputError

@@ -1,7 +1,5 @@
 """Parses the options of ``nestmap split`` and ``nestmap stream`` for splitting a network."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """Where a command records its runs, and how to resume an interrupted run."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The progress bar of rich, which takes long to import: for terminals only."""
 
-from __future__ import annotations
-
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 

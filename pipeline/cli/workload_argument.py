@@ -1,7 +1,5 @@
 """Reads the network of a command, with the values that its file leaves open."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from math import isfinite
 from typing import Final, NamedTuple, TypeVar

@@ -1,7 +1,5 @@
 """Differences between two accelerators other than energies, areas and names."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final, cast
 

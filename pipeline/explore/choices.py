@@ -1,7 +1,5 @@
 """Applies the options of a search to the parts of its plan."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from typing import Final, TypeVar

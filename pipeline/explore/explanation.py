@@ -1,7 +1,5 @@
 """The explanation of one mapping of a layer, as a model and as text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from textwrap import wrap
 from typing import Final

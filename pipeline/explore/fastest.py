@@ -1,7 +1,5 @@
 """What the lowest energy costs in cycles: the fastest mapping of the layer that it slows most."""
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 from nestmap.model import CostModelEvaluation, NetworkEvaluation, NetworkProblem, Objective

@@ -1,7 +1,5 @@
 """Keys of searches and evaluations in a store: hashes of everything that determines the result."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 

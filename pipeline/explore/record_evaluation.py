@@ -1,7 +1,5 @@
 """Records the evaluation of given mappings as a run."""
 
-from __future__ import annotations
-
 import json
 from importlib.metadata import version
 from pathlib import Path

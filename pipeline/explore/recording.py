@@ -1,7 +1,5 @@
 """Recorded explorations: the run in the store, and the reuse of earlier results."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager

@@ -1,7 +1,5 @@
 """Recorded mappings under other energies: energy is linear in accesses, so no search is needed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from enum import StrEnum
 from itertools import chain

@@ -1,7 +1,5 @@
 """Recorded runs used again: resumed, or the problem of one of their evaluations."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from uuid import UUID
 

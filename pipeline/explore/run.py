@@ -1,7 +1,5 @@
 """The job of an exploration, its progress protocol, and the handle of its run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, Never, Protocol, Self, TypeVar, final

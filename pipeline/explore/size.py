@@ -1,7 +1,5 @@
 """How large an exploration is, computed before it starts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, final

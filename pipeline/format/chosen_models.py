@@ -1,7 +1,5 @@
 """Says what an accelerator chooses of the cost model."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from nestmap.model.hardware.accelerator import Accelerator, Counting

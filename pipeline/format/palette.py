@@ -1,7 +1,5 @@
 """The colours of figures: each scale has one meaning, in all figures and pages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 

@@ -1,7 +1,5 @@
 """Formats what identifies a run: the beginning of its id, its name and tags."""
 
-from __future__ import annotations
-
 from typing import Final
 from uuid import UUID
 

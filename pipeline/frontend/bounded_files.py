@@ -1,7 +1,5 @@
 """Reads files of users, with limits: a path may name a device without an end, or a silent pipe."""
 
-from __future__ import annotations
-
 import os
 import select
 import stat

@@ -1,7 +1,5 @@
 """Looks up bundled accelerators, mappings and networks by name."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from importlib.util import find_spec
 from os.path import isfile

@@ -1,7 +1,5 @@
 """What Python callers may give as a network, an accelerator or a mapping."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar

@@ -1,7 +1,5 @@
 """Reads the bytes of ONNX files, without the onnx library, which takes long to import."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Final

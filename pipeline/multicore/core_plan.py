@@ -1,7 +1,5 @@
 """The mapping of computation nodes onto single cores, according to a search plan."""
 
-from __future__ import annotations
-
 import json
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The pipeline that maps a network onto several cores: split, cost, allocate, schedule."""
 
-from __future__ import annotations
-
 from nestmap.model import InputError
 from nestmap.model.errors import suggestion
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem

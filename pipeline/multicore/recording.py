@@ -1,7 +1,5 @@
 """Recorded explorations on several cores: new runs, resumed runs, finished runs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager

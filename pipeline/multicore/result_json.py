@@ -1,7 +1,5 @@
 """Results on several cores as JSON: energies in pJ, times in cycles, sizes in bits."""
 
-from __future__ import annotations
-
 from uuid import UUID
 
 from nestmap.model.multicore.allocation import Individual

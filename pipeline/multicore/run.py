@@ -1,7 +1,5 @@
 """The job of an exploration on several cores, and its ports for progress and recording."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Protocol, final
 

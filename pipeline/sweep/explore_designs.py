@@ -1,7 +1,5 @@
 """What explores designs, wherever it runs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 

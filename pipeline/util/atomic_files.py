@@ -1,7 +1,5 @@
 """Writes files atomically, as text or JSON: a file is complete or absent."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Generator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Checks that optional packages are installed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Final

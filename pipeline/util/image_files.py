@@ -1,7 +1,5 @@
 """Writes pictures to files whose names say the format."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Describes an option: its help, and how the command line spells it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

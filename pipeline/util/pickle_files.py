@@ -4,8 +4,6 @@ A pickle can run any program when it is read. Unless a file is trusted, only dat
 :mod:`nestmap.pipeline.util.pickle_files`.
 """
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Iterator
 from dataclasses import is_dataclass

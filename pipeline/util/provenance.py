@@ -1,7 +1,5 @@
 """Provenance of a result: the command line and the versions that affect it."""
 
-from __future__ import annotations
-
 import platform
 import shlex
 import sys

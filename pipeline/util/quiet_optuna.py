@@ -1,7 +1,5 @@
 """Runs Optuna without its log and its warnings."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Generator
 from contextlib import contextmanager

@@ -12,8 +12,6 @@ cells are exact: products of prime factors.
 Source: docs/fused-mapping.md#bound
 """
 
-from __future__ import annotations
-
 from math import inf
 from typing import NamedTuple
 

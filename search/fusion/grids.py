@@ -1,7 +1,5 @@
 """The tiles of a segment that are tried: rows and columns of each size, retained or not."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field

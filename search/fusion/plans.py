@@ -8,8 +8,6 @@ A larger tile reads halos and constants less often, so of the tiles with so many
 with the most rows that fit are plans, and those with the next fewer.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Selects the best evaluation, the ``k`` best, or sorts all of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

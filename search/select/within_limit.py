@@ -6,8 +6,6 @@ Zoltners, Operations Research 27(3), 1979). Dynamic programming over the layers 
 partial selections that the dual shows to be worse than the best one known are dropped.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Candidate spatial mappings: the user's, fitted to a layer, and those with high utilization."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from nestmap.model import ArraySide, Loop, MappingProblem, SpatialMapping, Unrolling

@@ -1,7 +1,5 @@
 """Reduces spatial mappings to the capacity of the innermost memories."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Finds the best combinations of unrollings over all array dimensions without enumerating them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import prod
 

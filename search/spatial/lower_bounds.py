@@ -9,8 +9,6 @@ do not divide their loops, their integer part counts, which bounds all rounding 
 from below.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Larger sizes of loops that factor better, or fit the array better, than those of a layer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from math import floor, prod
 from typing import Final

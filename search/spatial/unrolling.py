@@ -1,7 +1,5 @@
 """The possible unrolling factors of loop dimensions over array dimensions."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache

@@ -10,8 +10,6 @@ Source: Houshmand et al., "Benchmarking and modeling of analog and digital SRAM 
 architectures" (ZigZag-IMC).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product

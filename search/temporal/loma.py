@@ -4,8 +4,6 @@ Source: Symons et al., "LOMA: Fast Auto-Scheduling on DNN Accelerators through L
 Memory Allocation", AICAS 2021. Formulas: docs/cost-model.md#memory-allocation
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import final
 

@@ -1,7 +1,5 @@
 """Loop factors: the temporal iterations, divided into the factors that orderings arrange."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import numpy as np

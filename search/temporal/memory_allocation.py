@@ -8,8 +8,6 @@ the fewest accesses to the level above is chosen.
 Source: LOMA (Symons et al., AICAS 2021). Formulas: docs/cost-model.md#memory-allocation
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Final, NamedTuple, final
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Temporal orderings from the user, and the loop factors that remain for the search."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """All distinct orders of a multiset of loops, generated lazily in chunks."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import factorial, prod

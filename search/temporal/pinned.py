@@ -1,7 +1,5 @@
 """Temporal mappings that are given instead of searched: pinned by the user, or found before."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 

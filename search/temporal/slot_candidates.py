@@ -3,8 +3,6 @@
 Formulas: docs/cost-model.md#memory-allocation
 """
 
-from __future__ import annotations
-
 from typing import Annotated, final
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The statistics that searches for temporal mappings report: infeasibilities and bounds."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -5,8 +5,6 @@ unchanged and more is appended. If the process is killed in the middle of a bloc
 of the block is wrong.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import struct

@@ -1,7 +1,5 @@
 """DuckDB connections and transactions, with errors that say what to do."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Generator, Iterator

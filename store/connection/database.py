@@ -4,8 +4,6 @@ DuckDB allows one process to write a file, or several to read it. A file that is
 is used can be shared: other processes can read what a long run has written so far.
 """
 
-from __future__ import annotations
-
 import atexit
 import os
 import threading

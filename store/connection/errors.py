@@ -1,7 +1,5 @@
 """DuckDB errors as store errors that say what to do."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from contextlib import contextmanager
 

@@ -1,7 +1,5 @@
 """When Ctrl-C acts: within a long query, and not between a commit and what follows from it."""
 
-from __future__ import annotations
-
 import signal
 import threading
 from collections.abc import Callable, Generator

@@ -1,7 +1,5 @@
 """The check of a store: its rows are consistent, and its models match their keys."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Pruning: removes runs, or all but the best evaluations, from a store."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket

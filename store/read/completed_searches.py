@@ -1,7 +1,5 @@
 """Completed searches for reuse: their fronts and statistics, read for a whole run at once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple, TypedDict, cast
 

@@ -1,7 +1,5 @@
 """Layers that finished runs explored, for reuse: their searches, and the front with the best."""
 
-from __future__ import annotations
-
 from typing import NamedTuple, TypedDict, cast
 
 import duckdb

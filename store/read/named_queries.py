@@ -1,7 +1,5 @@
 """Named queries: table macros in the store that answer common questions, and the views of a run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches

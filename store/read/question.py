@@ -4,8 +4,6 @@ Nothing but DuckDB itself guards the store: the connection is read-only, reaches
 its settings are locked (:func:`nestmap.store.connection.connect.connect_read_only`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reading results: SQL queries, and the results, fronts and evaluations of a run as models."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple, TypedDict

@@ -1,7 +1,5 @@
 """Lookup of a run by ``last``, its id, the beginning of its id, or its name."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Final
 from uuid import UUID

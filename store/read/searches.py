@@ -1,7 +1,5 @@
 """Searches read back: their problems, fronts and recorded evaluations."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple, TypedDict

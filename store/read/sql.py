@@ -1,7 +1,5 @@
 """SQL queries on a connection."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final, cast

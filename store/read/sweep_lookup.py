@@ -1,7 +1,5 @@
 """Lookup of a sweep by ``last``, its name, or the beginning of its key; a view of each by name."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

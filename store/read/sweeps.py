@@ -1,7 +1,5 @@
 """Sweeps and their designs, read from a store."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from datetime import datetime

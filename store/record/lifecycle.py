@@ -1,7 +1,5 @@
 """How a recorded run begins, commits and ends, whatever it records."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from time import process_time

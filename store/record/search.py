@@ -1,7 +1,5 @@
 """A search being recorded: what the evaluations of one layer under one spatial mapping share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import final

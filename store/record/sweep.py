@@ -1,7 +1,5 @@
 """A sweep that is being recorded: what the store has of it, and what is new."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import chain
 from time import monotonic

@@ -1,7 +1,5 @@
 """Rows of full cost model evaluations, stored once per content hash."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 import duckdb

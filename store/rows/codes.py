@@ -1,7 +1,5 @@
 """Loop orderings and cuts of mappings as codes packed into 64-bit words."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

@@ -1,7 +1,5 @@
 """Rows of domain models that runs share, stored once per content hash."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Final, Literal, NamedTuple

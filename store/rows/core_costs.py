@@ -1,7 +1,5 @@
 """Rows of the costs of computation nodes on cores, stored once per content key for reuse."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 

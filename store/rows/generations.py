@@ -1,7 +1,5 @@
 """Rows of the generations of an allocation search, and of the result of the constraint engine."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from uuid import UUID

@@ -1,7 +1,5 @@
 """Rows of memory costs that slow external tools such as CACTI computed, by question."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 

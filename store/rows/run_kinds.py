@@ -1,7 +1,5 @@
 """Kinds of runs, and their status."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 

@@ -1,7 +1,5 @@
 """The processes that execute runs: which one it is, and whether it still exists."""
 
-from __future__ import annotations
-
 import os
 import socket
 import sys

@@ -1,7 +1,5 @@
 """Records of runs and searches: what is known before they start, and their status."""
 
-from __future__ import annotations
-
 import json
 from datetime import datetime
 from typing import Annotated, NamedTuple

@@ -1,7 +1,5 @@
 """Rows of runs: their start, end and status, and their descriptions read back."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from itertools import product
 from typing import TypedDict

@@ -1,7 +1,5 @@
 """Rows of schedules, written by column: nodes, tensors, transfers, streams, stays, energies."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 from uuid import UUID

@@ -1,7 +1,5 @@
 """Rows of sweeps and of their designs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime

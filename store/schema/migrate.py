@@ -1,7 +1,5 @@
 """The schema of a store: created in an empty database, checked in any other."""
 
-from __future__ import annotations
-
 from importlib.resources import files
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The tables of the store, by what their rows belong to, and their references to each other."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple

@@ -1,7 +1,5 @@
 """A browser for the tests of this folder, and pages in it that are watched."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Pages in headless Chromium that are watched: what they ask for, and what goes wrong in them."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """A store with runs of a small network under names that markup could trip over."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final, NamedTuple
 from uuid import UUID

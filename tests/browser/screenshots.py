@@ -1,7 +1,5 @@
 """The pictures of web pages in docs/images: ``python -m tests.browser.screenshots``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator
 from contextlib import chdir, contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The charts of a report: their marks are what the store says, and they do what readers ask."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path

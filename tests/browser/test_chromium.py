@@ -1,7 +1,5 @@
 """The script that installs a browser: quiet where there is one, harmless where it cannot."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

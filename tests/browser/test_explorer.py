@@ -1,7 +1,5 @@
 """The explorer in a browser: the SQL box, and every page without a mistake or a foreign request."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Pages that do something wrong are found out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The report as readers use it: sorted, filtered, by keyboard, in the dark, on a phone."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path

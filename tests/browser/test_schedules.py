@@ -1,7 +1,5 @@
 """The report of schedules: charts that say what happens when, and share the time that they show."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import floor
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The page of a sweep: a design that is marked is marked in both charts and in the table."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Every reducer obeys the same laws, whatever it looks for."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from weakref import ReferenceType, ref

@@ -1,7 +1,5 @@
 """Small machines, layers and mappings, made in a line each."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from nestmap.model import (

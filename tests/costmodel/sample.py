@@ -1,7 +1,5 @@
 """A small search whose numbers are printed as JSON, to run with and without compilation."""
 
-from __future__ import annotations
-
 import json
 
 from nestmap.costmodel.evaluate import evaluate, evaluate_batch

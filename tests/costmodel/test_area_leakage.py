@@ -1,7 +1,5 @@
 """Areas add up, leakage is linear in time, and neither counts a part twice."""
 
-from __future__ import annotations
-
 from math import prod
 
 import pytest

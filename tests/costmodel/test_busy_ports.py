@@ -1,7 +1,5 @@
 """Busy ports: their cycles against the simulator, and latencies that are at least as long."""
 
-from __future__ import annotations
-
 from collections import Counter
 from math import prod
 

@@ -1,7 +1,5 @@
 """The area of several cores counts what is on the chip, and a shared memory once."""
 
-from __future__ import annotations
-
 from nestmap.costmodel.area_leakage import total_area
 from nestmap.costmodel.core_areas import chip_area, core_area
 from nestmap.model.base import copy_with

@@ -1,7 +1,5 @@
 """Whole evaluations worked out by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The kernels of an evaluation: what each says that it reads and fills is true, and in order."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

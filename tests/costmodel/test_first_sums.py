@@ -1,7 +1,5 @@
 """Sums that begin without a read: exact counts, and never more than with the read."""
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 
 from nestmap.costmodel.evaluate import evaluate

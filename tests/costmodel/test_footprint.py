@@ -1,7 +1,5 @@
 """What memories hold, against counting the elements that the loops below touch."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

@@ -1,7 +1,5 @@
 """Words that units hand on: counted by the simulator, and nothing else changes."""
 
-from __future__ import annotations
-
 from math import ceil
 
 from hypothesis import assume, given, settings

@@ -1,7 +1,5 @@
 """Exact counting: words and busy cycles of whole mappings, executed element by element."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import ceil
 

@@ -1,7 +1,5 @@
 """Transfers say the same of themselves in Python and in kernels."""
 
-from __future__ import annotations
-
 import pytest
 
 from nestmap.costmodel.flatten import flatten

@@ -1,7 +1,5 @@
 """Steps that zeros skip: counted cycle by cycle, drawn at random, and never to anyone's loss."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import isclose, prod
 

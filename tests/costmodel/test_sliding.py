@@ -1,7 +1,5 @@
 """Windows that slide: exact counts against the simulator, and never more than without reuse."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Unrollings by hand: fractions, instances in use, different data at once."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Technology scaling: known values, monotone in node and voltage, located errors."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

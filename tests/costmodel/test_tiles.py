@@ -1,7 +1,5 @@
 """Layers and vector operators in tiles: sums over tiles, and copies that come before them."""
 
-from __future__ import annotations
-
 from math import ceil
 
 import pytest

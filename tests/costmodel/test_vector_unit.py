@@ -1,7 +1,5 @@
 """Vector operators: costs worked out by hand, and what holds for all of them."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The version of the cost model goes up whenever figures change."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from random import Random
 from typing import Final

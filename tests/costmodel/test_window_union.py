@@ -1,7 +1,5 @@
 """The closed form of the window union against counting cycle by cycle."""
 
-from __future__ import annotations
-
 from itertools import accumulate
 from operator import mul
 

@@ -1,7 +1,5 @@
 """Zeros: expected sizes of compressed tensors, and what gated operations save."""
 
-from __future__ import annotations
-
 from math import ceil, isclose, prod
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the snippets of a document take as given: files and runs that the reader has."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """The built documentation site, read back."""
 
-from __future__ import annotations
-
 import re
 import zlib
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """How documents are taken apart, and how what they show is compared."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.docs.blocks import Block, commands_of, is_shown

@@ -1,7 +1,5 @@
 """Everything public says what it is: modules, classes, functions, methods."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The documents name modules, files and folders that exist, and the README stays short."""
 
-from __future__ import annotations
-
 import re
 from importlib import import_module
 from pathlib import Path

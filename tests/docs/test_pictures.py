@@ -1,7 +1,5 @@
 """The pictures of the documents show what the script that draws them still finds."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

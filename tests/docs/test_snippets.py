@@ -5,8 +5,6 @@ document shows of the output of a command is what the command prints. A block wi
 file of that name. What cannot run here is listed, with the reason.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """The pictures of computation nodes are those that the commands of the page draw."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The table of checks in docs/errors.md; ``python -m tests.docs_pages.checks_page`` writes it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The cases of the page of errors: what each one writes and runs, and what that prints."""
 
-from __future__ import annotations
-
 import errno
 import os
 import re

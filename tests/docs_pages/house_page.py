@@ -1,7 +1,5 @@
 """The tree in docs/design.md; ``python -m tests.docs_pages.house_page`` writes it."""
 
-from __future__ import annotations
-
 import ast
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """The formats of input files: an example of each, and the sections that its parser reads."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path

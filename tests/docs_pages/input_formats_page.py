@@ -1,7 +1,5 @@
 """Writes docs/input-formats.md: ``python -m tests.docs_pages.input_formats_page``."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby

@@ -1,7 +1,5 @@
 """A page of the documentation taken apart, section by section."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The table of checks on the page of errors is what the tests find."""
 
-from __future__ import annotations
-
 from tests.docs_pages.checks_page import drawn_tables, tables
 
 

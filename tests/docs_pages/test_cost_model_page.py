@@ -1,7 +1,5 @@
 """The page of the cost model: its functions exist, none is left out, its numbers are computed."""
 
-from __future__ import annotations
-
 import inspect
 import pkgutil
 import re

@@ -1,7 +1,5 @@
 """The page of errors: every case is run, and prints the message that the page shows."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Final

@@ -1,7 +1,5 @@
 """docs/design.md draws the tree as it is, and follows a node as a run does."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Generator

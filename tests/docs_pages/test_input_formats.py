@@ -1,7 +1,5 @@
 """What docs/input-formats.md says of every field is what the parsers do."""
 
-from __future__ import annotations
-
 import re
 from importlib import import_module
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Fields that docs/input-formats.md marks as not ZigZag's are those that zigzag-dse refuses."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Final
 

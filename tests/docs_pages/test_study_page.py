@@ -1,7 +1,5 @@
 """The study in the documents: its commands run at small size, and its table is what is found."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

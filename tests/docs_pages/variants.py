@@ -1,7 +1,5 @@
 """Examples of input files with a value changed, and what the parsers make of them."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy

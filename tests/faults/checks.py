@@ -3,8 +3,6 @@
 Each check changes one text of three small files. docs/errors.md lists all of them.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Final, NamedTuple
 

@@ -1,7 +1,5 @@
 """What many tests of faults share: it takes a second or more to start."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 
 import pytest

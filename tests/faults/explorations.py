@@ -4,8 +4,6 @@
 each exploration has a process of its own and none has to wait for the compiled cost model.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -6,8 +6,6 @@ short command does. What is to be interrupted while it imports or loads must sta
 :func:`tests.pipeline.cli.inputs.program`.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """What a process runs first that is to be interrupted, or whose child is to crash."""
 
-from __future__ import annotations
-
 from typing import Final
 
 START: Final = """

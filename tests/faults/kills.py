@@ -1,7 +1,5 @@
 """Explorations that are killed at a given moment, and what must hold of the store then."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Faults in a file, and the check that a parser names them where they are."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path

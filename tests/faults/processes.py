@@ -1,7 +1,5 @@
 """Processes that hold a store, or write to it as fast as they can."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Generator

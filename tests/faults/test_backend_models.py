@@ -3,8 +3,6 @@
 ``pytest -s`` shows the counts.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

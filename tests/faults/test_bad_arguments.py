@@ -1,7 +1,5 @@
 """Arguments of Python calls that are not what the signatures say: an error that names them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import cast

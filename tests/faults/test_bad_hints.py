@@ -1,7 +1,5 @@
 """Spatial hints that cannot hold: told with file and field, never a traceback."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Wrong lines about IMC arrays, clocks and leakage are named, with what would be right."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Costs of memories that cannot be computed: the line is named, and what would be right."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Every wrong line about several cores is named, with what stands there and what would be right."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from pathlib import Path
 from typing import Final

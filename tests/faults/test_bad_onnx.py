@@ -1,7 +1,5 @@
 """Wrong ONNX files and models: every one gives a message that says where, what and what else."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Orderings and memory levels that cannot hold: told with layer and item, never a traceback."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

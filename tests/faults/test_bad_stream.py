@@ -1,7 +1,5 @@
 """What cannot be scheduled on several cores is told with its place, never with a traceback."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Final

@@ -1,7 +1,5 @@
 """Every wrong line of a YAML file is named, with what stands there and what would be right."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -4,8 +4,6 @@
 writes the report of each.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every check of descriptions: what is wrong is an error, what is doubtful a warning."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Bad input on the command line: one clear message, the right exit code, never a traceback."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Several processes with one store: they read while another one writes, and write side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Networks whose layers contradict each other: an error or a warning with both layers and sizes."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What probably is a mistake and changes results in silence is said, or refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Stores that somebody else wrote, with views and macros that are not nestmap's."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import duckdb

@@ -1,7 +1,5 @@
 """The fuzzers of ``make stress`` run, a few cases each; cases that found something are tests."""
 
-from __future__ import annotations
-
 import json
 import random
 import subprocess

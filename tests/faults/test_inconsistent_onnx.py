@@ -1,7 +1,5 @@
 """ONNX models that contradict themselves: false statements about tensors, nodes that misfit."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Names that look like SQL are only names, from the files of a user to every command."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

@@ -1,7 +1,5 @@
 """Valid input that is probably a mistake: a warning with the nearest name, an error if strict."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Generator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Ctrl-C: what was found is kept, the user is told how to go on, and that works."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -3,8 +3,6 @@
 ``make stress`` (``NESTMAP_STRESS=1``) kills 200 of them.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import shutil

@@ -1,7 +1,5 @@
 """Explorations of several cores that are killed: at most a generation is lost, and they go on."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal

@@ -1,7 +1,5 @@
 """What makes the onnx library crash, hang or take all memory; found by benchmarks.fuzz."""
 
-from __future__ import annotations
-
 import resource
 from itertools import pairwise
 

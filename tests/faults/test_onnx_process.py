@@ -1,7 +1,5 @@
 """ONNX files that crash, hang or flood the onnx library end in an error, and nestmap goes on."""
 
-from __future__ import annotations
-
 import os
 import resource
 import signal

@@ -1,7 +1,5 @@
 """Too little memory, or no more threads: one line, whatever ran out where."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

@@ -1,7 +1,5 @@
 """Ctrl-C and SIGTERM at any moment: 130, ``interrupted``, and a run that can be resumed."""
 
-from __future__ import annotations
-
 import random
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Stores that are locked, foreign, damaged, read-only or full: told in a line, nothing lost."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

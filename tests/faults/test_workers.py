@@ -1,7 +1,5 @@
 """Workers that break in the middle: the error is told, what was found before is kept."""
 
-from __future__ import annotations
-
 import signal
 import threading
 from collections.abc import Iterable, Iterator

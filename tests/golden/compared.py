@@ -3,8 +3,6 @@
 ``python -m tests.golden.compared`` prints it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

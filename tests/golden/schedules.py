@@ -1,7 +1,5 @@
 """Recorded schedules of Stream of February 2024, and the same problems for nestmap's scheduler."""
 
-from __future__ import annotations
-
 import lzma
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Recorded runs of Stream's genetic algorithm, and the same problems for nestmap."""
 
-from __future__ import annotations
-
 import lzma
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Arrays that compute in memory: area, clock, energy and peak figures zigzag-dse 3.9.1 gave."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -4,8 +4,6 @@ Each run took the reference between seconds and minutes; its accelerators, mappi
 networks are read from the installed package, the two YAML networks stand beside this file.
 """
 
-from __future__ import annotations
-
 from importlib.resources import files
 from pathlib import Path
 

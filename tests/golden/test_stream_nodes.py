@@ -1,7 +1,5 @@
 """Computation nodes: nestmap makes those, and the edges, that Stream of February 2024 made."""
 
-from __future__ import annotations
-
 import json
 import lzma
 from pathlib import Path

@@ -1,7 +1,5 @@
 """nestmap works on the nodes and edges that Stream's genetic algorithm worked on."""
 
-from __future__ import annotations
-
 import pytest
 
 from nestmap.search.multicore.schedule.evaluator import Evaluator

@@ -1,7 +1,5 @@
 """nestmap schedules as Stream of February 2024 did: each start, transfer, memory curve and pJ."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Small valid models that tests take apart."""
 
-from __future__ import annotations
-
 from nestmap.model import (
     MOVEMENTS,
     Accelerator,

@@ -1,7 +1,5 @@
 """Wrong data cannot be constructed; the message says what was found and what would be right."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Identity is content: hashes are the same everywhere and differ where content does."""
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 
 from nestmap.model import Accelerator, Frozen, Layer, Loop, Term

@@ -1,7 +1,5 @@
 """How values show themselves: views by class, and text where there is none."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Models come back from their JSON form as they were."""
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 
 from nestmap.costmodel.evaluate import evaluate

@@ -3,8 +3,6 @@
 ``python -m tests.notebooks.execute`` does that with the example of the documentation, in place.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """What a notebook shows of an object, read back: its tables and its text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module

@@ -1,7 +1,5 @@
 """The example notebook of the documentation: it runs, and shows what is kept in it."""
 
-from __future__ import annotations
-
 import json
 import re
 from functools import cache

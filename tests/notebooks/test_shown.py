@@ -1,7 +1,5 @@
 """Answers, runs, explanations and pipelines in notebooks."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Where nestmap's cost of a mapping and the reference's differ, quantity by quantity."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from math import isclose
 

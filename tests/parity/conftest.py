@@ -1,7 +1,5 @@
 """What the reference package does beside its results is left out."""
 
-from __future__ import annotations
-
 import pytest
 
 

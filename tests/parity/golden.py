@@ -1,7 +1,5 @@
 """Recorded whole-network runs of zigzag-dse 3.9.1, read from tests/golden."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from nestmap.model import (

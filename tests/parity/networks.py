@@ -1,7 +1,5 @@
 """Networks of the reference's package: whole in ``make stress``, otherwise their first layers."""
 
-from __future__ import annotations
-
 from importlib.resources import files
 from pathlib import Path
 from typing import Final

@@ -1,7 +1,5 @@
 """The reference package zigzag-dse 3.9.1 as a typed function from our models to its numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache

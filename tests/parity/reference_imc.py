@@ -1,7 +1,5 @@
 """The cost of a mapping onto an array that computes in memory, as zigzag-dse 3.9.1 has it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Objects of the reference package zigzag-dse, built in memory from nestmap's models."""
 
-from __future__ import annotations
-
 import logging
 from functools import lru_cache
 

@@ -3,8 +3,6 @@
 ``make stress`` (``NESTMAP_STRESS=1``) tries thousands of mappings instead of fifty.
 """
 
-from __future__ import annotations
-
 from hypothesis import HealthCheck, example, given, reject, settings
 
 from nestmap.costmodel.evaluate import evaluate

@@ -1,7 +1,5 @@
 """Recorded layers and networks cost the same when nestmap evaluates their mappings."""
 
-from __future__ import annotations
-
 import pytest
 
 from nestmap.costmodel.evaluate import evaluate

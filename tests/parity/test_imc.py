@@ -3,8 +3,6 @@
 ``make stress`` (``NESTMAP_STRESS=1``) takes more mappings, and the bundled networks.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from importlib.resources import files
 from itertools import islice

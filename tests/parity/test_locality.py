@@ -6,8 +6,6 @@ holds inputs and outputs, and where a reader sees a tensor larger than its write
 differences). None of that is drawn here.
 """
 
-from __future__ import annotations
-
 from importlib.resources import files
 from pathlib import Path
 

@@ -5,8 +5,6 @@ Known and intended: where two array dimensions unroll one loop with a remainder,
 loop once more often than needed (``docs/differences.md``); such cases are left out here.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from importlib.resources import files
 from itertools import islice

@@ -11,8 +11,6 @@ Intended differences, each with a test here:
   way, since the length of the axis is given).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

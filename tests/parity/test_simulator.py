@@ -1,7 +1,5 @@
 """The brute-force simulator, the reference and nestmap count the same accesses."""
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 
 from nestmap.costmodel.evaluate import evaluate

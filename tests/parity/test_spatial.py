@@ -11,8 +11,6 @@ Known and intended (``docs/differences.md``), each with a test here:
 * The reference's weight-diagonal mapping breaks down wherever it would apply.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from importlib.resources import files
 from itertools import product

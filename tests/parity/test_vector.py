@@ -1,7 +1,5 @@
 """What the reference leaves out changes nothing that it computes: vector operators and units."""
 
-from __future__ import annotations
-
 from importlib.resources import files
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A small network on a small machine with several spatial mappings worth trying."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from nestmap.model import (

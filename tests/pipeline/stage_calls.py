@@ -1,7 +1,5 @@
 """Which stages run, by their names, and which stages a stored pipeline names."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol, runtime_checkable

@@ -1,7 +1,5 @@
 """Pipelines as data: names in order, options, nesting, a graph."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """One cost model: a row of a batch costs what the mapping costs alone, whenever it is asked."""
 
-from __future__ import annotations
-
 from random import Random
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Energy is linear in every energy of the machine, and time knows nothing of them."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

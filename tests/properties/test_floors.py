@@ -1,7 +1,5 @@
 """Floors of exact counting: what a layer needs is moved, and no port is faster than its width."""
 
-from __future__ import annotations
-
 from math import floor, prod
 
 import pytest

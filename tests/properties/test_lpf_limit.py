@@ -1,7 +1,5 @@
 """More loop factors: never more energy on the bundled machines, but sometimes more latency."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -10,8 +10,6 @@ Two changes that look neutral are not, here as in the reference, and no law is c
   relevant loops where a plain index would not.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 

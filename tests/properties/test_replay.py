@@ -1,7 +1,5 @@
 """A mapping that was found costs exactly the same when it is written, read and replayed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What repricing gives is what evaluating again gives, to the last digit."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st

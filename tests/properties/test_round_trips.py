@@ -1,7 +1,5 @@
 """Every model survives the way through JSON unchanged, and so does its content hash."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterator
 from functools import cache

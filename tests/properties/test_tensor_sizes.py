@@ -1,7 +1,5 @@
 """Tensor sizes and precisions through operators that only move data, compared with NumPy's."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod

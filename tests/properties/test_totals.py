@@ -1,7 +1,5 @@
 """Totals are the sums of their parts, and nothing is faster than ideal."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from itertools import pairwise
 

@@ -7,8 +7,6 @@ sections 2 and 4): each of the three roundings takes a third at most (1.5 become
 indices the fractions are cut off before the sizes combine, and no such bound is claimed.
 """
 
-from __future__ import annotations
-
 from hypothesis import given
 
 from nestmap.costmodel.evaluate import evaluate

@@ -1,7 +1,5 @@
 """Changed copies of problems: another memory, other ports, other names."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from hypothesis import settings

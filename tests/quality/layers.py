@@ -1,7 +1,5 @@
 """Layers of the networks that everybody has, on the bundled accelerators."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from nestmap.model import MappingProblem, SpatialProblem

@@ -1,7 +1,5 @@
 """Fronts of allocations: what Stream found, what nestmap finds, and how much each covers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The genetic algorithm finds optima that are known, within a budget of evaluations."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
 

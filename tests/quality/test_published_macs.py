@@ -19,8 +19,6 @@ FLOPs), 10^9 parameters. Sources:
   for a token.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 import pytest

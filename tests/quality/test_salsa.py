@@ -3,8 +3,6 @@
 ``make stress`` (``NESTMAP_STRESS=1``) takes all layers of all bundled networks.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -4,8 +4,6 @@ Both search with our scheduler, which behaves as Stream's here, on the costs tha
 means over seeds are compared. ``make stress`` (``NESTMAP_STRESS=1``) takes all problems.
 """
 
-from __future__ import annotations
-
 from statistics import fmean
 
 import pytest

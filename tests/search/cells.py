@@ -1,7 +1,5 @@
 """An array as in-memory computing has it: cells with weights between rows and columns."""
 
-from __future__ import annotations
-
 from nestmap.model import Accelerator
 from tests.costmodel.machines import machine, memory
 

@@ -1,7 +1,5 @@
 """Batches with made-up costs, whose rows can be told apart."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Which data stays on chip, and the accelerator without the memories that this leaves unused."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Work on several threads: in order, a few items ahead, errors at their turn, no thread left."""
 
-from __future__ import annotations
-
 import gc
 import threading
 from collections.abc import Iterator

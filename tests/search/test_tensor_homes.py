@@ -1,7 +1,5 @@
 """Homes of tensors: equal to trying all of them, within what memories hold step by step."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from itertools import product

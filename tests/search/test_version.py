@@ -1,7 +1,5 @@
 """The version of the searches goes up whenever they find something else, or in another order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Final
 

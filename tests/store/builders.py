@@ -1,7 +1,5 @@
 """Small networks, batches and results to keep in a store."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Stores with something in them, and all that is in a store, comparable."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Sequence
 from contextlib import closing

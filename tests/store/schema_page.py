@@ -1,7 +1,5 @@
 """The generated part of docs/schema.md; ``python -m tests.store.schema_page`` writes it anew."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from nestmap.store import NamedQuery, Store

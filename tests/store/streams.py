@@ -1,7 +1,5 @@
 """A run of several cores in a store, with something in each of its tables, and no search behind."""
 
-from __future__ import annotations
-
 import shutil
 from functools import cache
 from pathlib import Path

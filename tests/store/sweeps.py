@@ -1,7 +1,5 @@
 """Sweeps without a search: a question, and designs with figures by number."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from nestmap.model import Objective

@@ -1,7 +1,5 @@
 """The named queries on parts: area, where energy goes, which designs to choose between."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass

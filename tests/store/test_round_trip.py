@@ -1,7 +1,5 @@
 """Round trip: what explorations of any kind write is read back equal, and computed again equal."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final

@@ -1,7 +1,5 @@
 """Names and tags of runs: recorded, shown with every row of a run, and accepted for its id."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The schema says what everything in it means, and the page about it says the same."""
 
-from __future__ import annotations
-
 from tests.store.schema_page import MARKER, PAGE, schema_page
 
 

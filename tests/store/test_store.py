@@ -1,7 +1,5 @@
 """Opening stores: new ones, old ones, those of others; their schema and their runs."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

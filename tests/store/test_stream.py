@@ -1,7 +1,5 @@
 """Runs of several cores: what is written comes back, and the whole store knows of it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Sweeps are recorded once, go on where they ended, and are found again."""
 
-from __future__ import annotations
-
 import shutil
 from itertools import pairwise
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Builders for convolutions, from the shapes of image and weights as in ONNX and PyTorch."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final

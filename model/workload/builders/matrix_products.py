@@ -1,7 +1,5 @@
 """Builders for matrix products and attention, from shapes, and for networks of layers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from nestmap.model.base import copy_with

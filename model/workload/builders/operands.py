@@ -1,7 +1,5 @@
 """Shapes, sources and precisions of the layer builders, checked before use."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Self, final

@@ -1,7 +1,5 @@
 """Breaks latency and energy down, and finds the bottleneck."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from nestmap.costmodel.evaluate import evaluate

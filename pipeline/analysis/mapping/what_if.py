@@ -1,7 +1,5 @@
 """Evaluates a layer under other spatial mappings, with wider ports and larger memories."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain

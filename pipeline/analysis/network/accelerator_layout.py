@@ -4,8 +4,6 @@ Each memory operand has a column; a memory spans the columns of its operands. Le
 unit of the given sizes, measured from the left and from the bottom.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 

@@ -1,7 +1,5 @@
 """Places the memories of an accelerator in a drawing and describes them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import permutations
 from typing import Final, NamedTuple

@@ -1,7 +1,5 @@
 """Unrollings of the user's mapping that a result has only in part."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from nestmap.model import Frozen, Layer, NetworkEvaluation, NetworkProblem, SpatialMapping

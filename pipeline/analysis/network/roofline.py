@@ -1,7 +1,5 @@
 """Computes a roofline: operational intensity of layers, bandwidth of memories."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

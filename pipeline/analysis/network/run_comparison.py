@@ -1,7 +1,5 @@
 """Computes the bars of a comparison of runs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, pairwise
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Collects energy and latency of all mappings of a layer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Final, NamedTuple, final
 

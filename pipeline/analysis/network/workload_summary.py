@@ -1,7 +1,5 @@
 """Summarizes a workload: groups of identical layers, vector operators by type."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import final

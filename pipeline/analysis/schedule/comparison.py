@@ -1,7 +1,5 @@
 """Prepares schedules for comparison: common layer numbers, fewer rows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Merges bars and steps if there are more than a picture can show."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from nestmap.pipeline.analysis.schedule.tables import GanttBars, Ints

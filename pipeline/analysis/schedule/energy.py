@@ -1,7 +1,5 @@
 """Breaks the energy of schedules down by component and layer."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 

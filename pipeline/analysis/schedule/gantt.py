@@ -1,7 +1,5 @@
 """Builds the Gantt chart of a schedule: a row for each core and channel."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cache, cached_property

@@ -1,7 +1,5 @@
 """Names the parts of a schedule: nodes, tensors, memories, kinds of transfers."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import Final, final
 

@@ -1,7 +1,5 @@
 """Computes the load of cores and channels, and the memory that a schedule needs on chip."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Lists the allocations that a search found, and the Pareto front of each generation."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

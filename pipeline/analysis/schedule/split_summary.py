@@ -1,7 +1,5 @@
 """Summarizes a split network layer by layer, with the layers too large for some cores."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, final

@@ -1,7 +1,5 @@
 """Finds why cores are idle: the dependency of the next node."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

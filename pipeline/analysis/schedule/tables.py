@@ -3,8 +3,6 @@
 Times are in cycles. Long tables are columns: arrays of equal length.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import NamedTuple, final

@@ -1,7 +1,5 @@
 """Computes the data sent over each channel, and from each core to each other core."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

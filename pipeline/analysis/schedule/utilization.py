@@ -1,7 +1,5 @@
 """Computes the utilization of memories and channels over time."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from nestmap.model.multicore.interconnect import Interconnect

@@ -1,7 +1,5 @@
 """Parallel coordinates: an axis for each parameter and objective, with the heights of designs."""
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 import numpy as np

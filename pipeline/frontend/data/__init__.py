@@ -1,7 +1,5 @@
 """Bundled accelerators, cores and mappings as YAML; settings of CACTI."""
 
-from __future__ import annotations
-
 from importlib.resources import files
 from pathlib import Path
 

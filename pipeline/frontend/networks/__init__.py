@@ -1,7 +1,5 @@
 """Builds networks by name from their published dimensions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Builds the graph of a transformer node by node; each call returns the node's output tensor."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final, final
 

@@ -16,8 +16,6 @@ resnet-50   3, 4, 6, 3              25.6 M      4.09 G
 ==========  ==========  ==================  ==========
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial

@@ -7,8 +7,6 @@
   parameters, 8.7 GFLOPs (4.4 G MACs) for 640 x 640 pixels and 80 classes (COCO).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

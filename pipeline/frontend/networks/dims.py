@@ -1,7 +1,5 @@
 """The open dimensions of generated networks: defaults, limits and values."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, final

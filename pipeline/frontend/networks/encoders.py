@@ -15,8 +15,6 @@ The network includes the pooler over the first token but no task head. Sequences
 default, as in question answering (SQuAD, MLPerf inference), and at most 512.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """The generator of a network: its open dimensions and the function that makes its nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final

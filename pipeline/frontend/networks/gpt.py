@@ -29,8 +29,6 @@ gpt3-175b        96  12288     96     175.0 B
 A network computes all tokens at once and returns the scores of the whole vocabulary for each.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial

@@ -14,8 +14,6 @@ swin-tiny      2, 2, 6, 2       28.3 M  4.49 G
 =============  ===========  ==========  ======
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

@@ -18,8 +18,6 @@ values of earlier tokens come from the cache, an input tensor. Mixtral routes ea
 experts; tokens are spread evenly, and experts without tokens are omitted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial

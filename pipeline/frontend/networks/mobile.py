@@ -19,8 +19,6 @@ efficientnet-b0          5.3 M    386 M
 ==================  ==========  =======
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """Lists the ONNX operators that the operational array computes, with their converters."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Counts the zeros in the constants of an ONNX model."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

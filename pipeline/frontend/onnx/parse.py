@@ -1,7 +1,5 @@
 """Converts an ONNX model into a workload."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager

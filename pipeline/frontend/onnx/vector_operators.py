@@ -14,8 +14,6 @@ output times kernel, and those of reductions, normalizations, scans and sorting 
 input.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Writes a copy of an ONNX model with split layers, without the data of its weights."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import prod
 from pathlib import Path

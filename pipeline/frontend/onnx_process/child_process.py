@@ -3,8 +3,6 @@
 Both sides send frames: a line with two lengths, a head (JSON) and a body (data).
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

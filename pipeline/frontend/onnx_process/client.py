@@ -1,7 +1,5 @@
 """Asks the process that reads ONNX files, starts it when needed, and survives its end."""
 
-from __future__ import annotations
-
 import atexit
 import builtins
 import os

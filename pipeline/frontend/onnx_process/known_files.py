@@ -4,8 +4,6 @@ A file is known again by its content and its name, wherever it is, as long as th
 would read it: another version of nestmap or of the onnx library reads it anew.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The process that reads ONNX files, one after the other."""
 
-from __future__ import annotations
-
 import sys
 import traceback
 import warnings

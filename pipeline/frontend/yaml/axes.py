@@ -1,7 +1,5 @@
 """Reads derived dimensions of a layer: relations, and the stated lengths and paddings of axes."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 

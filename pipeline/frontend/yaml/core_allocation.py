@@ -1,7 +1,5 @@
 """Reads core allocations, tilings and dataflows of a mapping file, for several cores."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping
 from typing import Final

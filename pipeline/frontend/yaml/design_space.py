@@ -1,7 +1,5 @@
 """Reads design spaces: the base accelerator, parameters, what they set, constraints, networks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path

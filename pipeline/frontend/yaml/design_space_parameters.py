@@ -1,7 +1,5 @@
 """Reads the parameters of a design space: lists of values, ranges and expressions."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from nestmap.model.design_space.expression import Expression

@@ -1,7 +1,5 @@
 """Declares input formats field by field; the parser and the documentation share them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum, StrEnum

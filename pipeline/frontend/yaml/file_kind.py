@@ -1,7 +1,5 @@
 """The kinds of YAML files, each recognized by fields that no other kind has."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final

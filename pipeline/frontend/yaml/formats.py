@@ -1,7 +1,5 @@
 """The formats of YAML files, and the parts of each."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Reads the segments of layers that run together, which a mapping file fixes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

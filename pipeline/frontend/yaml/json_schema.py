@@ -1,7 +1,5 @@
 """JSON Schemas of the YAML formats, for editors, from what the parsers declare."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Reads a layer of a workload in ZigZag's YAML schema."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Reads YAML files into a tree of located nodes, or raises an error that locates the problem."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final, Protocol, cast
 

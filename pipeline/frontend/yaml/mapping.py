@@ -1,7 +1,5 @@
 """Reads mapping files in ZigZag's YAML schema."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path

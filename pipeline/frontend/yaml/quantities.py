@@ -1,7 +1,5 @@
 """Reads quantities and other values of descriptions; each function states the unit it expects."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from nestmap.model.design_space.expression_syntax import LARGEST, Value

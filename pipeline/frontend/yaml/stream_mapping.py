@@ -4,8 +4,6 @@ Dimensions are positions (``D6``), whose meaning depends on the operator; they g
 network is known (:mod:`nestmap.model.multicore.placed_tilings`).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Final

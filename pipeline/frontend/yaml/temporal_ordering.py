@@ -1,7 +1,5 @@
 """Reads the dataflow, the order of loops and the loops per memory that a mapping file fixes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

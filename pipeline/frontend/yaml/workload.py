@@ -1,7 +1,5 @@
 """Reads workloads in ZigZag's YAML schema: a list of layers."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter

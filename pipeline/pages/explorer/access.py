@@ -4,8 +4,6 @@ Every program and every user of a machine can connect to its ports. The address 
 first request with it gets a cookie, which further requests have to send.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from http.cookies import CookieError, SimpleCookie
 from secrets import compare_digest, token_urlsafe

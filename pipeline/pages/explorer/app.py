@@ -1,7 +1,5 @@
 """The explorer's routes and error pages."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from functools import cache

@@ -1,7 +1,5 @@
 """Builds the pages: all runs, a run, a layer, a comparison, the schema."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Addresses of the explorer's pages, and its templates in the documents of the report."""
 
-from __future__ import annotations
-
 from functools import cache
 from importlib.resources import files
 from typing import Final

@@ -6,8 +6,6 @@ page of the explorer), or to embed the explorer's pages. Other users of the mach
 anything (:mod:`nestmap.pipeline.pages.explorer.access`), and nobody may occupy the server.
 """
 
-from __future__ import annotations
-
 import asyncio
 from typing import Final, final
 

@@ -1,7 +1,5 @@
 """Runs the server on the local machine's loopback interface until Ctrl-C."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import os

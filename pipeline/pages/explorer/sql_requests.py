@@ -1,7 +1,5 @@
 """Handles queries from the browser: runs them, answers with a page or file, cancels them."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The store behind the pages, opened for each page, with a cache of pages."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from difflib import get_close_matches

@@ -1,7 +1,5 @@
 """Builds the pages of sweeps: all of them, one, and one of its designs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import final
 

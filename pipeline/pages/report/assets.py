@@ -1,7 +1,5 @@
 """Styles and scripts of the pages, and their content security policy."""
 
-from __future__ import annotations
-
 from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass

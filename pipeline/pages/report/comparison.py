@@ -1,7 +1,5 @@
 """Compares runs: totals, differences in inputs and search, and every layer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, final

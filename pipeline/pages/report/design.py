@@ -1,7 +1,5 @@
 """The page of a design of a sweep: what its networks cost, its runs, its accelerator as YAML."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final, final

@@ -1,7 +1,5 @@
 """Shows the explained mapping of a layer: sentences, loop nest and tables."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby

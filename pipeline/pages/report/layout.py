@@ -1,7 +1,5 @@
 """Lays out whole pages: header, menu and body, styles and scripts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version

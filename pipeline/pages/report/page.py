@@ -1,7 +1,5 @@
 """Builds the pages of a run, a layer and a comparison, and the report of several runs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, final

@@ -1,7 +1,5 @@
 """Provenance of a run: command, time, host, versions, and commands to repeat it."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The report of a recorded sweep: its page, and pages of designs on the front with their runs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Final
 from uuid import UUID

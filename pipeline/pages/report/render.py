@@ -1,7 +1,5 @@
 """Renders templates: user texts are escaped, and invisible characters are made visible."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache

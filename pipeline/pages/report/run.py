@@ -1,7 +1,5 @@
 """Reads a run from the store for pages, all at once."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import final

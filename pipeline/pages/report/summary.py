@@ -1,7 +1,5 @@
 """Summarizes the results of a run: totals, energy and cycles by component."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The page of a sweep: what was swept, its front as charts and as a table."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final, final

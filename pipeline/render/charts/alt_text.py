@@ -1,7 +1,5 @@
 """Text alternatives of charts, in a sentence or two."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final

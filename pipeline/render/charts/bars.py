@@ -1,7 +1,5 @@
 """Bar charts: stacked, a row for each name, or grouped, a bar for each run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from math import floor, log10

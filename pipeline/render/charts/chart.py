@@ -1,7 +1,5 @@
 """A chart: its Vega-Lite specification and its text alternative; it shows and saves itself."""
 
-from __future__ import annotations
-
 import json
 from importlib.util import find_spec
 from pathlib import Path

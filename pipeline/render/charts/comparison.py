@@ -1,7 +1,5 @@
 """Charts that compare runs: total costs, and costs by layer."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from nestmap.pipeline.analysis.network.run_comparison import (

@@ -1,7 +1,5 @@
 """Charts the recorded mappings of a layer: energy over latency, Pareto front, chosen mapping."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 

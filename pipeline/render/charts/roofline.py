@@ -1,7 +1,5 @@
 """Charts the roofline of the layers, below the ceilings of array and memories."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple

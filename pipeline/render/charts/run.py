@@ -1,7 +1,5 @@
 """Charts of a run: energy and cycles by component, roofline."""
 
-from __future__ import annotations
-
 from nestmap.model import Accelerator, NetworkEvaluation
 from nestmap.pipeline.analysis.network.stacked_bars import (
     cmes_of,

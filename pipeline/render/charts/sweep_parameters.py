@@ -1,7 +1,5 @@
 """Charts of the parameters of a sweep: the objectives over each, and what each is worth."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import ceil
 from typing import Final

@@ -1,7 +1,5 @@
 """The Vega libraries as one script."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache

@@ -1,7 +1,5 @@
 """Common elements of all charts: parameters, colours, axes, specification text."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple

@@ -1,7 +1,5 @@
 """Results as JSON: energies in pJ, latencies in cycles, sizes in bits."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from uuid import UUID

@@ -7,8 +7,6 @@ runs a loop from the first number up to, but not including, the second. ``until`
 ``null`` if it lasts to the end; ``operand`` of a tensor is that of its node.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Shows an explanation as HTML, with a foldable section for each title."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Final

@@ -1,7 +1,5 @@
 """Builds HTML tables and paragraphs in the notebook's own colours; all input is escaped."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Final

@@ -1,7 +1,5 @@
 """Shows the results of all layers of a network, and the Pareto fronts of layers."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from itertools import islice

@@ -1,7 +1,5 @@
 """Shows a schedule as tables of cores, energies and memories, and a search as another."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Views of models and results in notebooks, and the registration of all of them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime

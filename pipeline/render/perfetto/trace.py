@@ -4,8 +4,6 @@ The file is JSON in Chrome's trace event format: an object with ``traceEvents`` 
 microseconds; 1 us represents 1 cycle.
 """
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence

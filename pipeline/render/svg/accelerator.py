@@ -1,7 +1,5 @@
 """Draws an accelerator as SVG: array at the bottom, outermost memory on top."""
 
-from __future__ import annotations
-
 from math import log2
 from typing import Final
 from xml.etree import ElementTree as ET

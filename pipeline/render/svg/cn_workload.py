@@ -1,7 +1,5 @@
 """Draws the graph of computation nodes as SVG: a row for each layer, edges downwards."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import starmap
 from typing import Final, NamedTuple

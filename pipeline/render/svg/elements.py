@@ -1,7 +1,5 @@
 """Builds parts of SVG pictures: the page, boxes with text, curves."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple

@@ -1,7 +1,5 @@
 """Draws a mapping as SVG: loops, outermost at the top, and the memory of each operand."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final

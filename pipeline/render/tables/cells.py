@@ -1,7 +1,5 @@
 """Cells of tables: rounded values to read, exact values to sort by and to check."""
 
-from __future__ import annotations
-
 from math import isfinite
 from typing import Final
 

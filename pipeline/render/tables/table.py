@@ -1,7 +1,5 @@
 """A table as a value, which terminals, notebooks and pages render."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum

@@ -1,7 +1,5 @@
 """Describes an accelerator: its array, in-memory computing components, memories."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from nestmap.costmodel.area_leakage import total_area

@@ -1,7 +1,5 @@
 """Explains latency and energy in sentences, with the most effective changes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The tables of an explanation: loop nest as code, accesses, latency, ports, energy."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Final

@@ -1,7 +1,5 @@
 """Says how far results may be from the optimum."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

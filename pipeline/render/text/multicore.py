@@ -1,7 +1,5 @@
 """Reports a network on several cores: Pareto front and schedule as tables."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Reports an exploration: a row for each layer, the totals, and what was skipped."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Final

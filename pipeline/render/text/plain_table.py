@@ -1,7 +1,5 @@
 """Plain-text tables: aligned columns that never hide a character."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import NamedTuple

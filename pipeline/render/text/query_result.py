@@ -1,7 +1,5 @@
 """Formats the result of an SQL query: tables for people, CSV and JSON for programs."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -1,7 +1,5 @@
 """Formats and files of query results."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Results of explorations as text: evaluations, fronts, and sentences about them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final

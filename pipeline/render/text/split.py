@@ -1,7 +1,5 @@
 """Reports a split network: layers, largest tensors, tensors that do not fit; also as JSON."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby

@@ -1,7 +1,5 @@
 """Reports a workload: a row for each distinct layer, totals, and all other operators."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Tables of layers: one line per layer if the terminal is wide enough, else details below it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 from typing import Final, NamedTuple

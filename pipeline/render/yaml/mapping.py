@@ -1,7 +1,5 @@
 """Writes mapping files, mainly for the mappings that an exploration has found."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from pathlib import Path
 from typing import Final

@@ -1,7 +1,5 @@
 """The parser stages: from files to a network problem."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from nestmap.model import Frozen, MappingConstraints, NetworkProblem, Workload, narrow_sums

@@ -1,7 +1,5 @@
 """Stages that save items to files, and the stage that loads them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

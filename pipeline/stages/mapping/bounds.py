@@ -1,7 +1,5 @@
 """Stages that rank and prune spatial mappings by their lower bounds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import final

@@ -1,7 +1,5 @@
 """Reducers that keep several evaluations, and the choice among fronts under a limit."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import final

@@ -1,7 +1,5 @@
 """Runs layers together, tile by tile, where that costs least."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace

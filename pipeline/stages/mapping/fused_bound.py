@@ -1,7 +1,5 @@
 """Lower bounds of a network in every fused schedule: all segments, tile sizes, homes, orders."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """What a segment costs that runs tile by tile: its layers, its vector operators, and its copies."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field

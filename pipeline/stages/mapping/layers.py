@@ -1,7 +1,5 @@
 """From a network to its layers: which are mapped, checked, padded, kept on chip, explored once."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Stages of the main pipeline: from a network to the evaluations of its layers' mappings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Never, final

@@ -1,7 +1,5 @@
 """Keeps tensors on chip between layers, where that costs least."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Stages that apply a user's temporal ordering to a layer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from nestmap.model import Frozen, InputError, SpatialProblem

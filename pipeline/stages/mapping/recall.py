@@ -1,7 +1,5 @@
 """The ports of searches: observers of evaluations, and the ledger that recalls and records."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager

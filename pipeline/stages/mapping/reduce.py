@@ -4,8 +4,6 @@ Reducers that keep several evaluations are in ``front.py``; ``BestFirstStage`` t
 ZigZag's ``reduce_minimal_keep_others``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain

@@ -1,7 +1,5 @@
 """What plans, recording and reports ask of a search for temporal mappings."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from enum import StrEnum

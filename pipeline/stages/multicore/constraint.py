@@ -1,7 +1,5 @@
 """Stages that allocate nodes to cores by constraint programming, with a lower bound."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from typing import Protocol, final
 

@@ -1,7 +1,5 @@
 """Stages that allocate nodes to cores by a genetic algorithm, and schedule the allocations."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The stage that splits layers whose constants exceed the capacity of the cores."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Stages that parse a problem for several cores and split it into computation nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Final, final

@@ -1,7 +1,5 @@
 """Explores a design: reads its accelerator, and costs the networks on each different one once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field

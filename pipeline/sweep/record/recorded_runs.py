@@ -1,7 +1,5 @@
 """Records runs for designs of a sweep, which show their layers and mappings."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final

@@ -1,7 +1,5 @@
 """A recorded sweep in brief, read column by column: a million designs take seconds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final

@@ -1,7 +1,5 @@
 """The front of a sweep as a table."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 

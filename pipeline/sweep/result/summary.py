@@ -1,7 +1,5 @@
 """A sweep in brief, and its front: what tables, figures and pages show of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """What the description of a base says of its format: a single core, or several."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Descriptions of several cores as trees: numbers as keys, cores by name, cores left out."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sized
 from typing import Final
 

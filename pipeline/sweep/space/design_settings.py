@@ -1,7 +1,5 @@
 """What designs change in the base of a space: fields that are set, parts that are absent."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple, final

@@ -1,7 +1,5 @@
 """Paths of fields in the description of an accelerator: found, read and replaced."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias, cast

@@ -1,7 +1,5 @@
 """What a sweep needs of a space that was checked, whatever its base is."""
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple, Protocol
 
 import yaml

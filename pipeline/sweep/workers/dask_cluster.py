@@ -4,8 +4,6 @@ Each task carries the method, which a worker reads once, and one design. Cluster
 started with Dask's own tools: docs/clusters.md.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

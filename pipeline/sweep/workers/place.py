@@ -1,7 +1,5 @@
 """Where the designs of a sweep are explored: what ``on`` and ``--on`` say."""
 
-from __future__ import annotations
-
 import re
 from typing import Final, NamedTuple, TypeAlias
 

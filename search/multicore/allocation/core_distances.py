@@ -1,7 +1,5 @@
 """Distances between cores: how tensors can be routed, directly or through other memories."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from enum import IntEnum
 from functools import cache, cached_property

@@ -1,7 +1,5 @@
 """The relaxation of the allocation problem as a constraint program for OR-Tools CP-SAT."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import cache, cached_property

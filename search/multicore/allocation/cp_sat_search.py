@@ -6,8 +6,6 @@ that allocation is excluded. The next solution bounds all remaining allocations 
 bound reaches the best scheduled latency, that allocation is proven optimal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from time import monotonic
 from typing import Annotated, Final, final

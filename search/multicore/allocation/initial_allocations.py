@@ -1,7 +1,5 @@
 """Initial allocations for a search, each constructed by a simple rule."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from graphlib import TopologicalSorter

@@ -6,8 +6,6 @@ transferred at least once, and network outputs leave the chip. Transfers of one 
 channels, so a tensor counts once for each channel that it cannot avoid.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from functools import cache, cached_property
 from heapq import heappop, heappush

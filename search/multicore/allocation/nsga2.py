@@ -5,8 +5,6 @@ whole process. Source: Deb et al., "A fast and elitist multiobjective genetic al
 2002.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Final, Protocol, cast, final

@@ -1,7 +1,5 @@
 """Kinds of computation nodes, and the cores on which the nodes of each may run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

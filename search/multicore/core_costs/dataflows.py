@@ -1,7 +1,5 @@
 """The spatial mappings of a core: its dataflows limited to a layer, or limited by its memories."""
 
-from __future__ import annotations
-
 from itertools import product
 
 from nestmap.model import ArraySide, Loop, MappingProblem, SpatialMapping, Unrolling

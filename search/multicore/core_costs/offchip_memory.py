@@ -1,7 +1,5 @@
 """Off-chip memory from the view of a core, for operands that its own memories cannot hold."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 

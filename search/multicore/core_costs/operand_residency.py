@@ -5,8 +5,6 @@ the tiles that the array uses of the others must also fit. Source: Stream (Symon
 2024), too large operands.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from nestmap.costmodel.zeros import stored_bits

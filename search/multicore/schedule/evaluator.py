@@ -1,7 +1,5 @@
 """Schedules many allocations in parallel threads and returns their costs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from queue import SimpleQueue
 from typing import final

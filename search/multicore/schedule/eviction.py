@@ -3,8 +3,6 @@
 Times are in cycles, sizes in bits.
 """
 
-from __future__ import annotations
-
 from nestmap.costmodel.kernel.jit import inlined, kernel
 from nestmap.model.multicore.schedule import TransferKind
 from nestmap.search.multicore.schedule import table_layout as t

@@ -3,8 +3,6 @@
 Times are in cycles, sizes in bits, bandwidths in bit/cycle, energies in pJ.
 """
 
-from __future__ import annotations
-
 from nestmap.costmodel.kernel.jit import inlined, kernel
 from nestmap.search.multicore.schedule import table_layout as t
 from nestmap.search.multicore.schedule.occupancy import below_for, change_use

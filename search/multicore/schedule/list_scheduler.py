@@ -3,8 +3,6 @@
 Times are in cycles, sizes in bits. Slot 0 is a node's output, slot ``1 + i`` its input ``i``.
 """
 
-from __future__ import annotations
-
 from nestmap.costmodel.kernel.jit import inlined, kernel
 from nestmap.model.multicore.schedule import TransferKind
 from nestmap.search.multicore.schedule import table_layout as t

@@ -3,8 +3,6 @@
 Slot 0 is a node's output, slot ``1 + i`` its input ``i``; sizes are in bits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final

@@ -4,8 +4,6 @@ An operand streams if it is too large for its core's memory. Times are in cycles
 bit/cycle, energies in pJ. Slot 0 is a node's output, slot ``1 + i`` its input ``i``.
 """
 
-from __future__ import annotations
-
 from nestmap.costmodel.kernel.jit import inlined, kernel
 from nestmap.search.multicore.schedule import table_layout as t
 from nestmap.search.multicore.schedule.interconnect import (

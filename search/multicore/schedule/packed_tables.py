@@ -5,8 +5,6 @@ schedule would cost more than most calls do. They are concatenated into one arra
 one of floats; a header gives the offset of each. Outside the kernels, arrays view the same memory.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import prod
 from typing import Final, NamedTuple

@@ -3,8 +3,6 @@
 Times are in cycles, sizes in bits, energies in pJ.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

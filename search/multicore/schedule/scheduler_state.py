@@ -1,7 +1,5 @@
 """Allocates and resets the tables of the scheduling kernels, as large as needed."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from nestmap.model.arrays import Floats, Ints

@@ -4,8 +4,6 @@ Times are in cycles, sizes and capacities in bits, rates and bandwidths in bit/c
 pJ. Slot 0 is a node's output, slot ``1 + i`` its input ``i``.
 """
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 from nestmap.model.arrays import Floats, Ints

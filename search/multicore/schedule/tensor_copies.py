@@ -3,8 +3,6 @@
 Times are in cycles, sizes in bits.
 """
 
-from __future__ import annotations
-
 from nestmap.costmodel.kernel.jit import inlined
 from nestmap.search.multicore.schedule import table_layout as t
 from nestmap.search.multicore.schedule.occupancy import change_use

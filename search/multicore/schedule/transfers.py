@@ -3,8 +3,6 @@
 Times are in cycles, sizes in bits, energies in pJ.
 """
 
-from __future__ import annotations
-
 from nestmap.costmodel.kernel.jit import inlined, kernel
 from nestmap.search.multicore.schedule import table_layout as t
 from nestmap.search.multicore.schedule.interconnect import (

@@ -4,8 +4,6 @@ A factor consists of some axes of the tensor and the loop dimensions whose tiles
 elements read along them, so there is one region per tile instead of one per node.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product

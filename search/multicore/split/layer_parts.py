@@ -1,7 +1,5 @@
 """The nodes that replace a split layer: input slices, the parts, and the nodes that join them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Nodes as loop nests, and the axes of tensors that the loops index."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import prod
 

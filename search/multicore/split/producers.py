@@ -1,7 +1,5 @@
 """The producers of each node's inputs, with the operators in between."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final

@@ -3,8 +3,6 @@
 A region is a union of boxes; a box is a set of indices for each axis (sorted, distinct).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from math import prod
 from typing import TypeAlias

@@ -1,7 +1,5 @@
 """Traces the reads of a tensor back through operators that only move data."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product

@@ -1,7 +1,5 @@
 """Plans how many parts a layer is split into, and along which dimensions, so its constants fit."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum

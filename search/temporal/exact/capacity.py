@@ -4,8 +4,6 @@ A memory is *tight* if what its operands may take together exceeds it; only tigh
 be followed along a path. An operand's own cut is checked wherever it is crossed.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -5,8 +5,6 @@ mappings. This search follows every path whose bound is below the incumbent, eva
 at its end with the cost model, and lowers the incumbent. When it ends, no better mapping is left.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

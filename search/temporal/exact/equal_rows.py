@@ -16,8 +16,6 @@ Where tiles are exact, no order matters, and dimensions may be exchanged. All ot
 equal only in the same order.
 """
 
-from __future__ import annotations
-
 from itertools import combinations
 from math import gcd
 from typing import NamedTuple

@@ -7,8 +7,6 @@ a memory, no temporal mapping fits, and a search need not try the orders to find
 Formulas: docs/cost-model.md#memory-allocation
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from nestmap.costmodel.flat_problem import FlatProblem

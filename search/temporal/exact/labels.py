@@ -7,8 +7,6 @@ no less than another with the same boundaries crossed at the same point. What is
 all mappings, and as energy is a sum of what boundaries spend, it includes one of least energy.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ A point says how many of each factor lie below that place. A loop order is a pat
 where nothing lies below, to the corner, where everything does; each step adds one factor.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import NamedTuple
 

@@ -7,8 +7,6 @@ Raphael, 1968). Few labels lie below it. So the whole lattice, of which each ope
 never written down, and what a boundary takes is computed where a label crosses it.
 """
 
-from __future__ import annotations
-
 from heapq import heappop, heappush
 from typing import NamedTuple
 

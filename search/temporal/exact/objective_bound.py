@@ -1,7 +1,5 @@
 """Bounds of energy and latency from sums of resources, and what is worth following."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -8,8 +8,6 @@ innermost loop, which tells rows apart whose innermost memories are small: no lo
 weights and sums in place.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

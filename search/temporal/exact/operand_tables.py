@@ -6,8 +6,6 @@ the least that an operand spends, and what is left to spend from any point of th
 That holds where a finished sum takes no more bits than an unfinished one.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

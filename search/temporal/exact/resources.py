@@ -20,8 +20,6 @@ Formulas: docs/cost-model.md#stall, docs/cost-model.md#cycles-of-loading,
 docs/cost-model.md#busy-ports, docs/cost-model.md#busy-hops
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

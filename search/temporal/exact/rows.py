@@ -1,7 +1,5 @@
 """Searches many spatial mappings of one layer, without a model of each."""
 
-from __future__ import annotations
-
 from math import inf
 from typing import NamedTuple
 

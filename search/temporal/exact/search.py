@@ -10,8 +10,6 @@ A limit on the number of labels, or of seconds if there is one, ends a search ea
 then are the best mapping found and a true bound.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf

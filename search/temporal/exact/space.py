@@ -1,7 +1,5 @@
 """What a search of one spatial mapping reads: lattice, resources, remainders, capacity."""
 
-from __future__ import annotations
-
 from math import prod
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """IMC accelerators and layers on them, made in a line each, and strategies for them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Figures of an array: area, clock, peak performance."""
 
-from __future__ import annotations
-
 from math import prod
 
 import pytest

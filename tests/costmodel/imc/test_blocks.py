@@ -1,7 +1,5 @@
 """Building blocks: the published constants, and what node and voltage do to them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

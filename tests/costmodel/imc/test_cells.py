@@ -1,7 +1,5 @@
 """Pre-charging bit lines that several weights share."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

@@ -1,7 +1,5 @@
 """What an array spends on a layer: rows in use, what unused parts take, and monotony."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Adder trees against trees that are built adder by adder."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import pytest

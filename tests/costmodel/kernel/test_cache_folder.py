@@ -1,7 +1,5 @@
 """Kernels are cached where that is possible and safe, and compiled where it is not."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Compiled kernels are the plain functions that they are made from."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Records: their layout, and what does not fit into them."""
 
-from __future__ import annotations
-
 from typing import Annotated, final
 
 import numpy as np

@@ -1,7 +1,5 @@
 """DRAM: linear in width, every preset with a source."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """SRAM and register files: never falling, continuous, right sizes of figures, refusals."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The fit: its errors against CACTI's held-out figures, and that it can be made again."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Final
 

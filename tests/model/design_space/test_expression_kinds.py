@@ -1,7 +1,5 @@
 """The kind of an expression is that of its values, and is known without them."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import pytest

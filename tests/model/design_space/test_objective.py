@@ -1,7 +1,5 @@
 """Objectives are quantities or expressions of them, and have a value for each feasible design."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import pytest

@@ -1,7 +1,5 @@
 """Ranges have exactly the numbers that their decimals say."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

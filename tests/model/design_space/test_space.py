@@ -1,7 +1,5 @@
 """Design spaces number their designs, compute expressions in order, and refuse what is wrong."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Lower bounds: united over spaces, compared with results, added over layers."""
 
-from __future__ import annotations
-
 from functools import reduce
 
 import pytest

@@ -1,7 +1,5 @@
 """Vector units in accelerators, and vector operators in the totals of networks."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from pydantic import ValidationError

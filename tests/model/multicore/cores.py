@@ -1,7 +1,5 @@
 """Small cores to build accelerators of."""
 
-from __future__ import annotations
-
 from nestmap.model import (
     Accelerator,
     ArraySide,

@@ -1,7 +1,5 @@
 """Accelerators of several cores: identity, what must hold, builders against explicit lists."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Core allocations: which cores a node may run on, what fits, and how mappings split layers."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The ways between cores: few steps, over links before buses, not through the memory off chip."""
 
-from __future__ import annotations
-
 from itertools import pairwise, product
 
 import networkx as nx

@@ -1,7 +1,5 @@
 """Options of splitting: lists of hints fit the mode."""
 
-from __future__ import annotations
-
 import pytest
 from pydantic import ValidationError
 

@@ -1,7 +1,5 @@
 """Tiles and their order are those of plain nested loops."""
 
-from __future__ import annotations
-
 from itertools import product
 from math import ceil
 

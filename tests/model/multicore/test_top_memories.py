@@ -1,7 +1,5 @@
 """The memories that tensors live in: each once, with all cores that share it."""
 
-from __future__ import annotations
-
 from nestmap.model.multicore.accelerator import ComputeCore
 from nestmap.model.multicore.builders import ChannelSpec, OffChip, dram, mesh, number_cores
 from nestmap.model.multicore.cn_layer import LayerNest, TensorUse

@@ -1,7 +1,5 @@
 """Networks made in Python are compared as those of files are."""
 
-from __future__ import annotations
-
 import warnings
 
 import pytest

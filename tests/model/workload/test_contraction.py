@@ -1,7 +1,5 @@
 """Contractions: how axes are named by what they do, and that no size is lost."""
 
-from __future__ import annotations
-
 from math import prod
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Densities by name: which operands they are for, and which names are wrong."""
 
-from __future__ import annotations
-
 import pytest
 
 from nestmap import conv2d, linear, network

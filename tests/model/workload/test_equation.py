@@ -1,7 +1,5 @@
 """Equations and relations are read as they stand, and faulty ones are named."""
 
-from __future__ import annotations
-
 import pytest
 
 from nestmap.model import InputError, layer_from_equation, parse_equation, parse_relation

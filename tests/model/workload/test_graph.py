@@ -1,7 +1,5 @@
 """Networks as graphs: what they give out, in which order nodes stand."""
 
-from __future__ import annotations
-
 import pytest
 from pydantic import ValidationError
 

@@ -1,7 +1,5 @@
 """Relevance and tensor sizes follow from the indices, whatever the dimensions are called."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

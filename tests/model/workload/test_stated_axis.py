@@ -1,7 +1,5 @@
 """Stated lengths and paddings are compared with what loops reach, position by position."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

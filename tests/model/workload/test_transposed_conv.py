@@ -1,7 +1,5 @@
 """Transposed convolutions: the phases of an axis share out its kernel and its outputs."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

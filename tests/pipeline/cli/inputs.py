@@ -1,7 +1,5 @@
 """A tiny machine and a tiny network as files, and the command line run on them."""
 
-from __future__ import annotations
-
 import contextlib
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Only the commands that are asked for are declared; help declares all."""
 
-from __future__ import annotations
-
 import typer
 from typer.main import get_command
 

@@ -1,7 +1,5 @@
 """``nestmap db ...``: what they say and how they end."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

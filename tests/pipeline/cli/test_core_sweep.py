@@ -1,7 +1,5 @@
 """``nestmap sweep`` with several cores: the options of schedules, what is shown of a design."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Final

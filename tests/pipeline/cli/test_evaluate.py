@@ -1,7 +1,5 @@
 """``nestmap evaluate``: one mapping costs what the search said it does."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """``nestmap examples``: everything bundled has a line, and the command it ends with works."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``nestmap explain``: a layer of a run explained, from the store alone."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

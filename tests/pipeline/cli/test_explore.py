@@ -1,7 +1,5 @@
 """``nestmap explore``: the table, the JSON file, the record, and what is said about them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Help and version: there for every command, and quick because nothing heavy is imported."""
 
-from __future__ import annotations
-
 import sys
 from enum import StrEnum
 from importlib.metadata import version

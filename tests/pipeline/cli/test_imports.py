@@ -1,7 +1,5 @@
 """What commands import: packages that take long are imported only by commands that use them."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Orders and cuts as the command line writes them."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Commands made of records: what a record holds when options are given, or none."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path

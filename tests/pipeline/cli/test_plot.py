@@ -1,7 +1,5 @@
 """``nestmap plot``: which charts of a run are drawn, where they go, what is refused."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import shutil

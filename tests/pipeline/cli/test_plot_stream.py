@@ -1,7 +1,5 @@
 """``nestmap plot`` of runs of several cores: which charts are drawn, what is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

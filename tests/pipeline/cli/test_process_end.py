@@ -1,7 +1,5 @@
 """The end of commands: at once, after all that Python does at exit that others can see."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

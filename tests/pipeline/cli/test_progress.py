@@ -1,7 +1,5 @@
 """The progress bar: what it counts, and that it draws only on a terminal."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """``nestmap query``: by name or in SQL, on the terminal or into files."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil

@@ -1,7 +1,5 @@
 """What is recorded of a sweep is resumed, shown, drawn and asked by its name."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import shutil

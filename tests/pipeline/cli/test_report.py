@@ -1,7 +1,5 @@
 """``nestmap report``: one HTML file about runs, from the store alone."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """``nestmap reprice``: the mappings of a run under other energies, and what is said of them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

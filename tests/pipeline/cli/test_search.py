@@ -1,7 +1,5 @@
 """The options of ``nestmap explore`` that say how to search: they reach the search."""
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 from functools import cache

@@ -1,7 +1,5 @@
 """``nestmap show``: the table, the picture, the JSON file, and what is said about them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Before a large exploration, the command says how large it is, and asks."""
 
-from __future__ import annotations
-
 import os
 import pty
 import subprocess

@@ -1,7 +1,5 @@
 """``nestmap split``: the tables, the picture, the JSON file, and what is said of wrong options."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

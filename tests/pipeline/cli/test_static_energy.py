@@ -1,7 +1,5 @@
 """``--static-energy``: what leaks is a part of every energy, whichever command tells it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

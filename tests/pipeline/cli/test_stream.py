@@ -1,7 +1,5 @@
 """``nestmap stream``: the tables, the files, the store, and going on."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """``nestmap sweep``: the table, the files, the exit codes."""
 
-from __future__ import annotations
-
 import json
 from io import StringIO
 from itertools import count

@@ -1,7 +1,5 @@
 """``--count-vector``: what is printed of vector operators, with the option and without."""
 
-from __future__ import annotations
-
 import json
 import re
 from importlib.resources import files

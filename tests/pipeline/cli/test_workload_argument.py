@@ -1,7 +1,5 @@
 """``--dim NAME=N`` and ``--float-bits N``: read as written, errors that say what would be right."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Small networks on a machine with one buffer, and what of them is fused."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from itertools import product
 

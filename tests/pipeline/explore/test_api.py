@@ -1,7 +1,5 @@
 """The facade on networks in memory: what it finds is what the pipeline finds."""
 
-from __future__ import annotations
-
 import inspect
 import json
 from collections.abc import Callable

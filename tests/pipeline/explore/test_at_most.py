@@ -1,7 +1,5 @@
 """The least energy under a limit of latency, and the other way round, over all layers together."""
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """Exact counting and the reference's, from the command line and Python to the store."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Dataflows from end to end: pinned by the user, found where they are best, and named."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 

@@ -1,7 +1,5 @@
 """An explanation says what the cost model says, to the last digit, and its parts add up."""
 
-from __future__ import annotations
-
 from math import prod
 
 import pytest

@@ -1,7 +1,5 @@
 """Layers that a finished run explored: later runs reuse them without spatial mappings."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Final

@@ -1,7 +1,5 @@
 """Fronts: they hold the best of every objective, and the store gets them as results."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

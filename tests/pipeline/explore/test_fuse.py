@@ -1,7 +1,5 @@
 """Fused mapping: never worse, the sum of its tiles, never below what must move, said and kept."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The bound of all fused schedules: below each of them, whatever its tiles, and close."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from itertools import product

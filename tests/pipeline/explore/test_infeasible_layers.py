@@ -1,7 +1,5 @@
 """Layers for which a search finds no mapping: the others are explored, shown and stored."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Keys: what decides a result is part of them, whatever it is, and nothing else is."""
 
-from __future__ import annotations
-
 from itertools import islice
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Segments that a mapping file fixes: read back as they were saved, or told to be impossible."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Unpack
 

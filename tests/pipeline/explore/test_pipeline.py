@@ -1,7 +1,5 @@
 """The pipelines for one core: what is described and stored is what runs."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Searches by plan: the workers change nothing, pruning changes nothing but the time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, cast, final, get_args

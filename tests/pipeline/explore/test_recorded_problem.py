@@ -1,7 +1,5 @@
 """Whatever was explored can be explained, read back from the store as well."""
 
-from __future__ import annotations
-
 import pytest
 
 from nestmap.model import IMC_CELLS, InputError, LayerResult, Recording, RecordMode, Workload

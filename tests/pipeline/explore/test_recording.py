@@ -1,7 +1,5 @@
 """What explorations record, and what of it later ones reuse."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache

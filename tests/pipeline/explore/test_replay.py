@@ -1,7 +1,5 @@
 """Replay: mappings cost what they cost when they were found."""
 
-from __future__ import annotations
-
 import pytest
 
 from nestmap.model import (

@@ -1,7 +1,5 @@
 """Repricing: the costs of known mappings under other energies; what it refuses; what stays best."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import pytest

@@ -1,7 +1,5 @@
 """Reuse: what the store knows is not computed again, and the result is the same."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path

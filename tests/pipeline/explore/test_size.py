@@ -1,7 +1,5 @@
 """The size of an exploration is what it then evaluates."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

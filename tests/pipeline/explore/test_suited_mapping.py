@@ -1,7 +1,5 @@
 """The mapping bundled with an accelerator, for layers that do not have what it unrolls."""
 
-from __future__ import annotations
-
 import pytest
 
 import nestmap

@@ -1,7 +1,5 @@
 """Partial sums of quantized networks: as wide as the machine's, unless they are stated."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

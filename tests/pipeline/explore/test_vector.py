@@ -1,7 +1,5 @@
 """Vector operators in explorations: beside the totals or in them, and nothing else changed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

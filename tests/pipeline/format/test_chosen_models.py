@@ -1,7 +1,5 @@
 """Each choice of the cost model is said, in notebooks and reports; the usual ones are not."""
 
-from __future__ import annotations
-
 from nestmap.model import Accelerator, Counting
 from nestmap.model.base import copy_with
 from nestmap.pipeline.format.chosen_models import chosen_models

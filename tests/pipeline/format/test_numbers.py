@@ -1,7 +1,5 @@
 """Numbers for people say what the numbers are."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """A colour has one meaning: no two scales that can be in one figure or report share one."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from pathlib import Path
 

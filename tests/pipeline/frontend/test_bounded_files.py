@@ -1,7 +1,5 @@
 """Files of users: devices without an end, silent pipes, and what is too large."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from threading import Thread

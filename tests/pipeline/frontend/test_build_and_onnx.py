@@ -1,7 +1,5 @@
 """A layer that is built in a line is the one that an ONNX node of the same shapes becomes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import onnx

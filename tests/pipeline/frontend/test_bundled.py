@@ -1,7 +1,5 @@
 """Bundled examples: found by name, equal to the machines they stand for, and legal."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

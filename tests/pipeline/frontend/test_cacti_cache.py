@@ -1,7 +1,5 @@
 """Memory costs that CACTI computes: asked once, kept in the store of the exploration."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Child processes: what they answer, what they import, their limits, and when they end."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

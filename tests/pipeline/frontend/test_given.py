@@ -1,7 +1,5 @@
 """Dictionaries in the shape of files are read like the files."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast

@@ -1,7 +1,5 @@
 """ONNX files that were read before are known again, and whatever has changed is read anew."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """A small network on a small machine of several cores, and how it is scheduled in tests."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Final, final
 

@@ -1,7 +1,5 @@
 """Explorations of several cores: what comes out, is kept, is used again, and goes on."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The pipeline for several cores: what is described and stored is what runs."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import pytest

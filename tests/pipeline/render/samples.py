@@ -1,7 +1,5 @@
 """Evaluations to draw: small layers with given mappings on bundled machines, under any names."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from math import ceil

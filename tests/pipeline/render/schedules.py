@@ -4,8 +4,6 @@ A node runs for 10 cycles, then what it wrote is sent for 2. Layer ``l`` runs on
 their number; as many layers as there are cores run at a time, row by row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple

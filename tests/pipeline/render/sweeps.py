@@ -1,7 +1,5 @@
 """Sweeps to draw: made-up designs whose objectives follow from their parameters."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Explorations of every kind, small ones, and whoever watches what they compute."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Final, NoReturn

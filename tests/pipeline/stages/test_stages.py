@@ -1,7 +1,5 @@
 """Stages: composition, laziness, reducers, what they raise and what they write."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import FrozenInstanceError, dataclass

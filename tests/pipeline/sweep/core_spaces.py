@@ -1,7 +1,5 @@
 """A small design space of accelerators with several cores, beside the files that it names."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

@@ -1,7 +1,5 @@
 """A small design space as a file beside a tiny machine and a tiny network."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

@@ -1,7 +1,5 @@
 """A sweep over several cores finds what ``nestmap.stream`` finds on every design."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import product
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Objectives that are expressions decide fronts, samplers, tables and stores as quantities do."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Robust designs: the figures of the worst network, and their front."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A sweep finds what ``nestmap.explore`` finds on every design, however it is run."""
 
-from __future__ import annotations
-
 import json
 from itertools import product
 from math import inf

@@ -1,7 +1,5 @@
 """JSON files are there whole or not at all, and only where they may be."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

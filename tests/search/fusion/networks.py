@@ -1,7 +1,5 @@
 """Small networks of convolutions, branches and vector operators, and the segments in them."""
 
-from __future__ import annotations
-
 import random
 
 from nestmap.model import Workload

@@ -1,7 +1,5 @@
 """The cells of extents, which a bound of all tile sizes walks over."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st

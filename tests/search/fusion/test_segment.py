@@ -1,7 +1,5 @@
 """Tiles of segments, executed element by element: what they compute, read and keep."""
 
-from __future__ import annotations
-
 from itertools import product
 from math import prod
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 What holds for every reducer stands in tests/contract.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

@@ -1,7 +1,5 @@
 """Selections under a limit: brute force over all of them has the same least cost."""
 
-from __future__ import annotations
-
 from itertools import product
 from math import prod
 

@@ -1,7 +1,5 @@
 """All spatial mappings as a table: those that the generator makes, with the bounds of each."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from random import Random
 

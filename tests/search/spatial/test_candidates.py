@@ -1,7 +1,5 @@
 """Spatial mappings: the user's cut down to a layer, and those that use the array well."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import product
 from math import prod

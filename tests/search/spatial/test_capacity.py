@@ -1,7 +1,5 @@
 """Mappings cut down to what the innermost memories hold."""
 
-from __future__ import annotations
-
 from math import prod
 
 import pytest

@@ -1,7 +1,5 @@
 """The best combinations of choices: those that trying all of them would find."""
 
-from __future__ import annotations
-
 from itertools import product
 from math import prod
 

@@ -1,7 +1,5 @@
 """Spatial mappings of dataflows: what the array has to unroll."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pytest

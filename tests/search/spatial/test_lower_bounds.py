@@ -1,7 +1,5 @@
 """No mapping costs less than the lower bounds of its spatial problem."""
 
-from __future__ import annotations
-
 from hypothesis import given
 
 from nestmap.costmodel.evaluate import evaluate

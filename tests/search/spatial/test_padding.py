@@ -1,7 +1,5 @@
 """Sizes of padded layers: composite ones, and multiples of what the array unrolls."""
 
-from __future__ import annotations
-
 from math import prod
 
 import pytest

@@ -1,7 +1,5 @@
 """How far loops can be unrolled, and the choices that follow."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from math import prod
 

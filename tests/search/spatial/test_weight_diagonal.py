@@ -1,7 +1,5 @@
 """Weight-diagonal mapping: pixels fill idle columns as far as there are idle rows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from math import prod
 

@@ -1,7 +1,5 @@
 """Problems with a temporal ordering and memory levels, written as text."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from nestmap.model import LayerConstraints, OrderedLoop, PinnedLevels, PinnedMemory, SpatialProblem

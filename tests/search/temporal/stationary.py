@@ -1,7 +1,5 @@
 """What a dataflow says of a temporal mapping, independently of the searches."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from nestmap.model import Dataflow, Relevance, SpatialProblem, TemporalMapping

@@ -1,7 +1,5 @@
 """Every search reports lower bounds, once, and no mapping that it finds costs less."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

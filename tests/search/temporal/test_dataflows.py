@@ -1,7 +1,5 @@
 """Dataflows in the temporal mapping: what the innermost memories have to hold."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import pytest

@@ -1,7 +1,5 @@
 """LOMA: every order is found or counted, always in the same sequence."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

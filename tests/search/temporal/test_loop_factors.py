@@ -1,7 +1,5 @@
 """Loop factors: their product is kept, their number limited."""
 
-from __future__ import annotations
-
 from collections import Counter
 from math import ceil, prod
 

@@ -1,7 +1,5 @@
 """Memory allocation against a search through all cuts, and its rule for ties."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product, takewhile

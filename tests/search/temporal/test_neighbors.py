@@ -1,7 +1,5 @@
 """The allocation and the costs of an order do not depend on the orders before it."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Temporal orderings: what they pin, what they leave, and when they cannot hold."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import permutations as all_orders
 

@@ -1,7 +1,5 @@
 """Orders of a multiset: all, different, in order, whatever the chunks."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import permutations as all_orders
 from math import factorial

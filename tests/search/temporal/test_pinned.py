@@ -1,7 +1,5 @@
 """Mappings that are given: taken exactly, checked for what they are and whether they fit."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """One order gets the memories that LOMA gives it among all others."""
 
-from __future__ import annotations
-
 import pytest
 
 from nestmap.model import MappingType, SpatialProblem

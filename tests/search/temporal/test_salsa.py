@@ -1,7 +1,5 @@
 """SALSA: what is visited obeys all rules, and nothing depends on the number of workers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 

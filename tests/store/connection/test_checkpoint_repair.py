@@ -1,7 +1,5 @@
 """Files that are torn: what a killed checkpoint leaves is made right, nothing else is touched."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A database that is open only while it is used: by threads, nested, and after errors."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Each way in which a store can be broken is found, and a sound one is sound."""
 
-from __future__ import annotations
-
 import shutil
 from functools import cache
 from pathlib import Path

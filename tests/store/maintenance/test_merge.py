@@ -1,7 +1,5 @@
 """Merged stores hold all that was in each of them, once, whatever the order."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """PruneSelection removes what it says and nothing else, and leaves one whole file at any moment."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """Bytes moved, bandwidths, rooflines and times in SQL, compared with figures from the results."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass

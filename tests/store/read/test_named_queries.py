@@ -1,7 +1,5 @@
 """The named queries: each number is that of the Python models, whatever state a run is in."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass

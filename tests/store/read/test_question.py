@@ -1,7 +1,5 @@
 """Questions in SQL: what is answered, what DuckDB refuses, and what limits end."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path

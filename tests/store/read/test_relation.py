@@ -1,7 +1,5 @@
 """Answers: every DuckDB type as rows, models, data frames; any shape; mistakes told."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from datetime import datetime

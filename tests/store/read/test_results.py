@@ -1,7 +1,5 @@
 """SQL over stores: views, parameters, names that bite, mistakes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """Which run a text means."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from uuid import UUID
 

@@ -1,7 +1,5 @@
 """Runs: what is recorded is read back, in whatever pieces it came."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Batches survive the way through columns."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import cast
 

@@ -1,7 +1,5 @@
 """What tools have said of memories: kept by question, carried along by all that moves stores."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Runs whose process is gone, whose process id is used again, or that another machine runs."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

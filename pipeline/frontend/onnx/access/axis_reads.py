@@ -1,7 +1,5 @@
 """Describes the reads of vector operators: loops over the output, and an index per input axis."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache

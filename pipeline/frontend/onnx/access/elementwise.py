@@ -1,7 +1,5 @@
 """Determines the reads of elementwise operators: one element of each broadcast input."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from itertools import accumulate
 from math import prod

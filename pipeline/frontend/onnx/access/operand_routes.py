@@ -1,7 +1,5 @@
 """Determines the routes of data movement within an array operator."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 

@@ -4,8 +4,6 @@ Routes follow from sizes, attributes and constant inputs. If these are unknown o
 model is still parsed: the elements may then come from anywhere.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import accumulate
 from math import prod

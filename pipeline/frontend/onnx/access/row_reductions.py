@@ -1,7 +1,5 @@
 """Determines the reads of operators that need whole axes of their input: rows, channels, groups."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Determines the loop nest of a vector operator: the inputs that each output element needs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Determines the reads of operators with sliding windows: pooling, resampling, LRN, STFT."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from fractions import Fraction
 from math import ceil, floor, prod

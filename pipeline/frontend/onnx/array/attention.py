@@ -1,7 +1,5 @@
 """Converts attention operators of the ONNX standard; see ``attention_core`` for the layers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from nestmap.model.workload.graph import Node

@@ -6,8 +6,6 @@ key head, ``H`` are the key heads and ``B3`` the query heads of each; keys and v
 indexed by ``B3``. Masks do not reduce the products: masked scores are computed as well.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod

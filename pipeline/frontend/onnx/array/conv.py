@@ -6,8 +6,6 @@ last (depth). A convolution along one axis is a two-dimensional one of height 1.
 its layers differ if height and width differ.)
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from nestmap.model.base import copy_with

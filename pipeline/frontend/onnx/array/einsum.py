@@ -5,8 +5,6 @@ multiplied pair by pair, starting with the pair with the fewest products. If one
 twice (``ii``), only the diagonal is read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations

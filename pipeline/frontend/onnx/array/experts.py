@@ -5,8 +5,6 @@ tokens spread evenly over as many experts as that allows: ``O[b][d][k] += I[b][d
 with experts ``B`` and ``D`` tokens for each. Their weights are read once.
 """
 
-from __future__ import annotations
-
 from math import prod
 from typing import Final, NamedTuple
 

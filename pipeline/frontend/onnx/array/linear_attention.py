@@ -6,8 +6,6 @@ indexed by the steps. Dependences between steps are not modelled. Several query 
 key head, as in ``attention_core``.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Final
 

@@ -5,8 +5,6 @@ by its own batch axes, so a broadcast input is reused, also if Expand has repeat
 (ZigZag indexes ``W`` by batch axes only if a node produces it.)
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, final

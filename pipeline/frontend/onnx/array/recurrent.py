@@ -8,8 +8,6 @@ Dependences between steps are not modelled: to a mapping, steps are ordinary ite
 with an initial state of zeros is counted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, final

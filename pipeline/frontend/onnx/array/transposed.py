@@ -4,8 +4,6 @@ See :mod:`nestmap.model.workload.transposed_conv`. If there are several layers, 
 input, and a node without cost joins their outputs.
 """
 
-from __future__ import annotations
-
 from math import prod
 
 from nestmap.model.workload.graph import Node

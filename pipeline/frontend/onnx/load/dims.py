@@ -1,7 +1,5 @@
 """Finds the symbolic dimensions of an ONNX model and sets their sizes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final

@@ -1,7 +1,5 @@
 """Inlines the local functions of an ONNX model."""
 
-from __future__ import annotations
-
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain
 from typing import Final

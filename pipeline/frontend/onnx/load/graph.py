@@ -1,7 +1,5 @@
 """Sorts the nodes of an ONNX graph topologically and finds the origin of each tensor."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter

@@ -1,7 +1,5 @@
 """Fixes the values of a network's inputs that decide what runs: conditions, numbers of steps."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from math import prod

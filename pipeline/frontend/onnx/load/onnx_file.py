@@ -1,7 +1,5 @@
 """Reads an ONNX file without its weights, and locates what the onnx library rejects."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path

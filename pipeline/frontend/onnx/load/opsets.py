@@ -1,7 +1,5 @@
 """Reads the operator set versions of an ONNX model and looks up operator schemas."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final

@@ -1,7 +1,5 @@
 """Shapes and element types of the tensors of an ONNX graph, stated or inferred."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import final
 

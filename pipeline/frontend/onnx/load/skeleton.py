@@ -1,7 +1,5 @@
 """Copies an ONNX model without the data of its weights, which shapes do not depend on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod

@@ -4,8 +4,6 @@ Networks whose queries share keys (grouped-query attention) repeat the keys for 
 Expand before the product. The product can read the unrepeated tensor instead.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 from typing import Final

@@ -4,8 +4,6 @@ Tensors that differ from step to step have an axis for the steps in front; other
 are the same in all. To a mapping, steps are ordinary iterations, as in recurrent networks.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, MutableMapping, Sequence
 

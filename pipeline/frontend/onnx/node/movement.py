@@ -6,8 +6,6 @@ inference. A Cast is work of the vector unit because it converts each value, whe
 reinterprets bits. ScatterElements and ScatterND are counted without their ``reduction``.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from nestmap.pipeline.frontend.onnx.load.opsets import BLOCKED

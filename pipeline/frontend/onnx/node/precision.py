@@ -6,8 +6,6 @@ QuantizeLinear reads, also through data movement, Relu, Clip or MaxPool, has the
 of QuantizeLinear.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple

@@ -1,7 +1,5 @@
 """Gives converters access to an ONNX node: attributes, shapes, precisions and values."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import final

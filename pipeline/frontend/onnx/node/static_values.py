@@ -4,8 +4,6 @@ These functions also raise an InputError if a value is not known before the netw
 callers catch it and do without the value.
 """
 
-from __future__ import annotations
-
 from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, whole_sizes
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
 

@@ -1,7 +1,5 @@
 """Checks the names of the attributes of nodes against the schemas of their operators."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import cache
 from typing import Final

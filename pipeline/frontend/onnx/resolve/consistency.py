@@ -3,8 +3,6 @@
 The package infers the sizes of an output from those inputs that determine them and ignores others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import prod

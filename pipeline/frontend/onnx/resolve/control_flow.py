@@ -4,8 +4,6 @@ Few steps of a Loop or Scan become nodes of their own. Many equal ones become on
 the steps as iterations; as in recurrent networks, dependences between steps are not modelled then.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, final

@@ -3,8 +3,6 @@
 The shape inference of the onnx package (1.23) never terminates on some invalid equations.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Final
 

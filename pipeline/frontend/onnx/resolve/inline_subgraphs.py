@@ -1,7 +1,5 @@
 """Inlines the nodes of a subgraph into the enclosing graph, under unique names."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, final

@@ -1,7 +1,5 @@
 """Resolves an ONNX graph to the nodes that run and the known types and values of their tensors."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, cast, final

@@ -3,8 +3,6 @@
 The onnx package infers no shapes for operators of other domains and for a few of its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, final

@@ -1,7 +1,5 @@
 """Keeps what a model states of its tensors, and compares it with what follows from their makers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, final
 

@@ -1,7 +1,5 @@
 """Builds the error about unknown sizes that the array needs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

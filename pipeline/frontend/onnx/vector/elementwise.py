@@ -1,7 +1,5 @@
 """Counts the operations of elementwise operators."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

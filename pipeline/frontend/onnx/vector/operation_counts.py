@@ -1,7 +1,5 @@
 """Defines the work of a vector operator: the sizes of its loops and operations per iteration."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, final

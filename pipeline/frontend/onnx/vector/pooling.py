@@ -1,7 +1,5 @@
 """Counts the operations of pooling, resampling, reductions, scans, sorting and transforms."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from math import ceil
 from typing import Final

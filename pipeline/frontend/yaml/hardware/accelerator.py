@@ -1,7 +1,5 @@
 """Reads descriptions of single-core accelerators in ZigZag's YAML schema."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final

@@ -1,7 +1,5 @@
 """Reads the operational array of an accelerator description."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final

@@ -5,8 +5,6 @@ Innovative Off-Chip Memories", ACM TACO 14(2), 2017. The program is run directly
 the package's own interface has no ports that only read or only write.
 """
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import subprocess

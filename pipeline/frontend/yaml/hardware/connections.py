@@ -1,7 +1,5 @@
 """Reads the links and buses between the cores of an accelerator description."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import StrEnum
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Reads how many equal cores a core of a description stands for."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count

@@ -1,7 +1,5 @@
 """Reads the cores of multi-core accelerators; each is described like an accelerator."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Finds and reads the core files of a multi-core description, each file once."""
 
-from __future__ import annotations
-
 from os.path import isfile
 from pathlib import Path
 from typing import final

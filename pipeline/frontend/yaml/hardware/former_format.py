@@ -4,8 +4,6 @@ Bandwidths belonged to a memory (``r_bw``), which counted its ports (``r_port``)
 that each operand uses for each movement; the energy of a unit was that of its multiplier.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final

@@ -1,7 +1,5 @@
 """Reads the memories of an accelerator description."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 

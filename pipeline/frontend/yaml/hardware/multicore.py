@@ -1,7 +1,5 @@
 """Reads descriptions of multi-core accelerators in Stream's YAML schema."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final

@@ -1,7 +1,5 @@
 """The values of a description of several cores, with the contents of core files in place."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from nestmap.pipeline.frontend.given import FieldValues

@@ -1,7 +1,5 @@
 """Reads which cores of an accelerator description share memory."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Reads the vector unit of an accelerator description."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The pages about schedules: one schedule, comparisons, and the report of several."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Reads a run on several cores for pages: its schedule and the search for its allocation."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import final

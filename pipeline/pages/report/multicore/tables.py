@@ -1,7 +1,5 @@
 """Tables of a schedule: layers, nodes, cores, channels, memories, Pareto front."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Charts the search for allocations: all found, and the Pareto front by generation."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Final

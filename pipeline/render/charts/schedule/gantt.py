@@ -1,7 +1,5 @@
 """Charts a schedule: a row for each core and channel over time, with zoom."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Labels, colours, kinds of transfers and windows that charts of schedules share."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

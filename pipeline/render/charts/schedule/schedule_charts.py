@@ -1,7 +1,5 @@
 """The charts of a schedule, of several, and of the search for one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 from nestmap.model.multicore.allocation import Generation

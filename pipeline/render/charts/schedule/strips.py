@@ -1,7 +1,5 @@
 """Strips below each other over the time of a schedule: a row's height shows a utilization."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 

@@ -1,7 +1,5 @@
 """The time axis of all charts of a schedule, with a common visible window."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from nestmap.pipeline.format.numbers import cycles_unit

@@ -1,7 +1,5 @@
 """Charts the totals of a schedule: energy by component, time of the cores, data sent."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from nestmap.model.multicore.schedule import Schedule, ScheduleEnergy

@@ -1,7 +1,5 @@
 """Charts the utilization of memories, channels and cores over the time of a schedule."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final

@@ -1,7 +1,5 @@
 """Layers in a line: what they are made of, how they are connected, what is refused."""
 
-from __future__ import annotations
-
 import pytest
 from pydantic import ValidationError
 

@@ -1,7 +1,5 @@
 """What would help is what evaluating machines changed by hand says."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Drawings of accelerators name operands as layers do: O, W and I, or what an equation has."""
 
-from __future__ import annotations
-
 from nestmap.model import OperandLink
 from nestmap.model.base import copy_with
 from nestmap.pipeline.analysis.network.memory_hierarchy import operand_names

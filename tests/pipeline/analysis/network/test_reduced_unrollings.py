@@ -1,7 +1,5 @@
 """Unrollings that do not fit are named: the loop, the port or the capacity is too small."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pytest

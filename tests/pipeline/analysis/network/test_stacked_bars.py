@@ -1,7 +1,5 @@
 """The numbers of charts are those of the evaluations."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import pytest

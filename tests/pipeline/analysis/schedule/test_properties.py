@@ -1,7 +1,5 @@
 """What pictures of schedules show, whatever is scheduled: nothing overlaps, nothing is lost."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What pictures of schedules show, against numbers reckoned by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 

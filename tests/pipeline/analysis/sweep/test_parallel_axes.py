@@ -1,7 +1,5 @@
 """Axes of parallel coordinates: heights of designs, and numbers that can be told apart."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Generated networks for images: sizes follow, graphs are connected, precisions are as asked."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import pytest

@@ -1,7 +1,5 @@
 """Generated networks: connected, with tensors of the right sizes, open where they say so."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import pytest

@@ -1,7 +1,5 @@
 """Small ONNX models for the tests: float tensors whose weights have no data."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import onnx

@@ -4,8 +4,6 @@ The package computes the outputs in Python loops (5 CPU s). They are kept in a f
 environment, for these versions of the packages and of this module.
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 import sys

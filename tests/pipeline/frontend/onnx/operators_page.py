@@ -3,8 +3,6 @@
 ``python -m tests.pipeline.frontend.onnx.operators_page`` writes it anew.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

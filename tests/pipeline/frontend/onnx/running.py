@@ -1,7 +1,5 @@
 """Runs ONNX models as the onnx package itself does."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import cast, final
 

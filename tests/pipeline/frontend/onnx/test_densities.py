@@ -1,7 +1,5 @@
 """Zeros in the constants of ONNX models, counted on request."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

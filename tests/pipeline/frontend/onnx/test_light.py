@@ -1,7 +1,5 @@
 """Real networks: those that the onnx package carries, without weights."""
 
-from __future__ import annotations
-
 from math import prod
 from pathlib import Path
 

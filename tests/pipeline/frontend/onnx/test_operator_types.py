@@ -1,7 +1,5 @@
 """The operator types that files may name are those that the ONNX front end knows."""
 
-from __future__ import annotations
-
 from nestmap.model.workload.operator_types import is_operator_type, operator_types
 from nestmap.pipeline.frontend.onnx.array_operators import ARRAY_OPERATORS
 from nestmap.pipeline.frontend.onnx.vector_operators import VECTOR_OPERATORS

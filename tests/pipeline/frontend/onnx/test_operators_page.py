@@ -1,7 +1,5 @@
 """The page on operators names those that the parser knows."""
 
-from __future__ import annotations
-
 from tests.pipeline.frontend.onnx.operators_page import MARKER, PAGE, operators_page
 
 

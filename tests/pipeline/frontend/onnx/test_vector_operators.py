@@ -1,7 +1,5 @@
 """Vector operators: iterations and operations worked out by hand."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import prod
 from typing import final

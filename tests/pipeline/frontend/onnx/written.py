@@ -1,7 +1,5 @@
 """Small ONNX models for the tests, written in the ONNX text format."""
 
-from __future__ import annotations
-
 import onnx
 from onnx import parser
 

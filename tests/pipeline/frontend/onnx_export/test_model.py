@@ -1,7 +1,5 @@
 """Split networks as ONNX files: valid, small, and the same network when they are read again."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What declarations say in words of what they cannot import without waiting for numba."""
 
-from __future__ import annotations
-
 from nestmap.costmodel.technology import EXPECTED_NODE, nominal_voltage
 from nestmap.model import InMemoryCompute
 from nestmap.pipeline.frontend.yaml.hardware.array import SUPPLY_VOLTAGE

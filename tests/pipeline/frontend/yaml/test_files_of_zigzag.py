@@ -1,7 +1,5 @@
 """Files that ZigZag reads and that are not quite right, and those of its former versions."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """JSON Schemas: they accept what nestmap reads, and refuse fields that are not known."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Located YAML: files and values that are not what they must be are named with their line."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from contextlib import suppress

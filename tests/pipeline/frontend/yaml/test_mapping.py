@@ -1,7 +1,5 @@
 """Mapping files: ZigZag's own load unchanged, and every field means what its users know."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Mapping files of present Stream: layers with tilings by position, and fused groups."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Final

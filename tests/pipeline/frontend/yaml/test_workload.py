@@ -1,7 +1,5 @@
 """Workload files: layers, sources, precisions and padding as ZigZag's users write them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

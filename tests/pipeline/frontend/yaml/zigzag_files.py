@@ -1,7 +1,5 @@
 """The example files inside the installed zigzag-dse package, found without importing it."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from pathlib import Path
 

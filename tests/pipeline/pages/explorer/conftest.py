@@ -1,7 +1,5 @@
 """An explorer for the tests of a module."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple

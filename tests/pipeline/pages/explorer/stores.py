@@ -1,7 +1,5 @@
 """Stores to explore: small runs, names that break pages wherever they are pasted into them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 from uuid import UUID

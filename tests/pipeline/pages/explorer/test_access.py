@@ -1,7 +1,5 @@
 """Who sees the pages: whoever has the token."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

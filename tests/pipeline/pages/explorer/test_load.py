@@ -1,7 +1,5 @@
 """Clients that are slow, hungry or many stop no other client."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Pages of the explorer about runs on several cores."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID

@@ -1,7 +1,5 @@
 """The pages of the explorer: what they show is what the store has; names are never markup."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit

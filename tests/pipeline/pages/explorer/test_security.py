@@ -1,7 +1,5 @@
 """Who may ask, and what comes back in any case."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Mapping
 

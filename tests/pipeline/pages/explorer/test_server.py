@@ -1,7 +1,5 @@
 """``nestmap serve``: where it serves, and how it begins and ends."""
 
-from __future__ import annotations
-
 import signal
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """The SQL box: answers as a table and as files, errors in place, named queries written out."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

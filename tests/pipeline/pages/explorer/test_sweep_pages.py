@@ -1,7 +1,5 @@
 """The pages of sweeps show what is recorded, and lead from a design to its layers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

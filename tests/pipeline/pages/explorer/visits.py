@@ -1,7 +1,5 @@
 """An explorer that serves, and what it answers to requests of any kind."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import Generator, Mapping

@@ -1,7 +1,5 @@
 """Explorations to report: small ones of every kind, kept in memory."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Final, NamedTuple
 from uuid import UUID

@@ -1,7 +1,5 @@
 """Runs side by side: totals, differences, and every layer."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from nestmap.model import Workload

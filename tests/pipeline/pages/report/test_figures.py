@@ -1,7 +1,5 @@
 """The figures of a page are those of the store, to the last digit."""
 
-from __future__ import annotations
-
 import pytest
 
 from nestmap.model import MOVEMENTS, LayerResult

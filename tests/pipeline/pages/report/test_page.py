@@ -1,7 +1,5 @@
 """A page stands alone: nothing from elsewhere, no markup of users, links that lead somewhere."""
 
-from __future__ import annotations
-
 import re
 from base64 import b64encode
 from hashlib import sha256

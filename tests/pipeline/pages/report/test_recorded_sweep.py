@@ -1,7 +1,5 @@
 """The report of a recorded sweep leads from its front to designs, and on to layers and mappings."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The page of a sweep: its front as a table and as charts, which have the figures of the result."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Runs that are not done: what they have found so far, said to be no result."""
 
-from __future__ import annotations
-
 from uuid import UUID
 
 import pytest

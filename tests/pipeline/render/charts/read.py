@@ -1,7 +1,5 @@
 """Specifications of charts read back."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, cast

@@ -1,7 +1,5 @@
 """Charts outside pages: in files, in notebooks, and read by Altair."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Charts show the numbers of the evaluations, of every machine and under every name."""
 
-from __future__ import annotations
-
 import re
 
 import altair as alt

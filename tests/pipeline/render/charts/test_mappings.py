@@ -1,7 +1,5 @@
 """The chart of mappings: every one is shown or stood for, the front is complete."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Charts of the parameters of sweeps: panels with their lowest values, importances."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The JSON of a schedule: every column is there, exact, in the documented form."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, cast

@@ -1,7 +1,5 @@
 """Models in notebooks: the figures are those of the model, names are text, tables stay small."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import pytest

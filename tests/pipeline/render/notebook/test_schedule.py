@@ -1,7 +1,5 @@
 """Schedules and searches in notebooks: the figures are those of the model, names are text."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from nestmap.model import Objective

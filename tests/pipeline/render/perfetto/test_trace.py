@@ -1,7 +1,5 @@
 """Traces are what Perfetto reads: events in the documented format, in order, nested, paired."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence

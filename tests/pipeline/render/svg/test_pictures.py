@@ -1,7 +1,5 @@
 """Pictures of accelerators and mappings: what they say, under names of every kind."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from xml.etree import ElementTree
 

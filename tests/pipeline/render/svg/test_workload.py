@@ -1,7 +1,5 @@
 """The picture of a workload: valid XML, all of the graph, and no text outside its box."""
 
-from __future__ import annotations
-
 from itertools import combinations, pairwise
 from xml.etree import ElementTree as ET
 

@@ -1,7 +1,5 @@
 """Reading the text of an explanation back: its parts, its loops, its rounded figures."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Final, final

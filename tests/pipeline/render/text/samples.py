@@ -1,7 +1,5 @@
 """A small workload with a node of each kind, and networks of unusual content."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from nestmap.model import (

@@ -1,7 +1,5 @@
 """Ports that are busy for longer than layers take, in words and in tables."""
 
-from __future__ import annotations
-
 from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import CostModelEvaluation, LayerResult, NetworkEvaluation
 from nestmap.model.base import copy_with

@@ -1,7 +1,5 @@
 """The figures of the text, read back, are those of the cost model, rounded."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """How far results may be from the optimum, in words and in the table of layers."""
 
-from __future__ import annotations
-
 import pytest
 
 from nestmap.model import (

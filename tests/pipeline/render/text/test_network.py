@@ -1,7 +1,5 @@
 """The per-layer table hides nothing, whatever the width and the names."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

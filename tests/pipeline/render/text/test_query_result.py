@@ -1,7 +1,5 @@
 """Answers of the store as text: every DuckDB type, many rows, equal column names."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Callable, Iterator

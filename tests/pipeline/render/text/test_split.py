@@ -1,7 +1,5 @@
 """The report on a split network: what the rows say, and the picture of small ones."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from xml.etree import ElementTree as ET
 

@@ -1,7 +1,5 @@
 """Vector operators in the table: a row where they count, none where they do not."""
 
-from __future__ import annotations
-
 import pytest
 
 from nestmap.model import NetworkEvaluation

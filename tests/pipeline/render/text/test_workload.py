@@ -1,7 +1,5 @@
 """The report on a workload: rows of identical layers, sums, and what else there is."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 import pytest

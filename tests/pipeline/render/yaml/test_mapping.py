@@ -1,7 +1,5 @@
 """Mapping files: what was found is written whole, and readable."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Pickles and dumps: what is written comes back equal, and trouble is explained."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import re

@@ -1,7 +1,5 @@
 """Stages that draw: they pass everything on, and their figures are in the folder."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import assert_type

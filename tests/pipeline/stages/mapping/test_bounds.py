@@ -1,7 +1,5 @@
 """Results have the bound of the space that was searched, however it was searched."""
 
-from __future__ import annotations
-
 import pytest
 
 from nestmap.model import (

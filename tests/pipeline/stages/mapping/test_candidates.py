@@ -1,7 +1,5 @@
 """Several spatial mappings of a layer: more are never worse, orderings may rule some out."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

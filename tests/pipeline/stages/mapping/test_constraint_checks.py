@@ -1,7 +1,5 @@
 """Unrollings over several array dimensions are compared with what layers iterate."""
 
-from __future__ import annotations
-
 import warnings
 
 import pytest

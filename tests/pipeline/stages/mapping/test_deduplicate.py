@@ -1,7 +1,5 @@
 """Layers of the same content: explored once, reported each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -3,8 +3,6 @@
 ``make stress`` takes a thousand layers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 

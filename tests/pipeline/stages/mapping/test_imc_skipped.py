@@ -1,7 +1,5 @@
 """Poolings and additions of hand-written workloads: skipped on IMC arrays, and said so."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

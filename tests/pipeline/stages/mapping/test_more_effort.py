@@ -1,7 +1,5 @@
 """More effort is never worse: more spatial mappings, mixed ones, more loop factors."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from math import inf
 from typing import Final, Unpack

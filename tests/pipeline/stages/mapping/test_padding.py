@@ -1,7 +1,5 @@
 """Padded layers: never worse, costed as the padded work, and said to be padded."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """What is recalled of a search decides like all that it evaluated."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The reducers that keep more than the best, as stages, on real evaluations."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """The stages that choose spatial mappings."""
 
-from __future__ import annotations
-
 import pytest
 
 from nestmap.model import InputError, LayerConstraints, MappingProblem, SpatialMapping

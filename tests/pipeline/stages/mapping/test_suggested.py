@@ -1,7 +1,5 @@
 """The bundled mapping is a candidate where it is one of those that the user allows."""
 
-from __future__ import annotations
-
 import pytest
 
 from nestmap.model import Dataflow, LayerConstraints, MappingProblem, UnrollingHint

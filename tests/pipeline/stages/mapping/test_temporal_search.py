@@ -1,7 +1,5 @@
 """What every search for temporal mappings says of itself holds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import get_args
 

@@ -1,7 +1,5 @@
 """The stages that allocate nodes to cores by constraint programming."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
 from typing import final

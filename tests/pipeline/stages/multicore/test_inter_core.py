@@ -1,7 +1,5 @@
 """The stages that allocate nodes to cores: what they pass on, keep, resume and schedule."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import product

@@ -1,7 +1,5 @@
 """Computation nodes on single cores: costs as of a layer alone, what streams, what cannot run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from math import ceil

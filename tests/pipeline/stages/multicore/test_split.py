@@ -1,7 +1,5 @@
 """The stages for several cores: from files to computation nodes, layers split on the way."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

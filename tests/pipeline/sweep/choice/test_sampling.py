@@ -1,7 +1,5 @@
 """Designs that Optuna's samplers choose: each once, as many as wanted, the same ones again."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a sweep explores is recorded once, found again, and shared, wherever it runs."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

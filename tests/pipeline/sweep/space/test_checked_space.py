@@ -1,7 +1,5 @@
 """Everything wrong with a space is told before anything is explored, with its line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Descriptions of several cores as trees: cores by name, and what is left without some of them."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Paths lead to the fields of a description; others name the nearest one."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import pytest

@@ -1,7 +1,5 @@
 """A Dask cluster of real worker processes finds what threads find, and loses nothing."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

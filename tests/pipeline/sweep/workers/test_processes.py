@@ -1,7 +1,5 @@
 """Worker processes find what threads find, and may be killed."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

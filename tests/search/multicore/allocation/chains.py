@@ -1,7 +1,5 @@
 """Small problems by hand: layers one after the other, on cores that a bus joins."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

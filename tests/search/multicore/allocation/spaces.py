@@ -1,7 +1,5 @@
 """Random spaces of allocations, made by Hypothesis, and what allocations of them cost."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 

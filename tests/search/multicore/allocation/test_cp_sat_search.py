@@ -1,7 +1,5 @@
 """Proofs by constraint programming: what is proven is the best of all allocations."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import product
 

@@ -1,7 +1,5 @@
 """What crossover and mutation make of allocations, and what they leave alone."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """The genetic algorithm: a function of seed and generation, each allocation evaluated once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise, product

@@ -1,7 +1,5 @@
 """The allocations that a search begins with: allowed, deterministic, and what their rules say."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

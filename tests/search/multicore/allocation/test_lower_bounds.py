@@ -1,7 +1,5 @@
 """Bounds of latencies: below every schedule, and equal to some."""
 
-from __future__ import annotations
-
 from itertools import combinations, permutations
 
 from hypothesis import HealthCheck, example, given, settings

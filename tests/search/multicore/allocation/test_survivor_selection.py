@@ -1,7 +1,5 @@
 """Who goes on and who is on the front, against brute force."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

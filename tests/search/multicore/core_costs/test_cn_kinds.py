@@ -1,7 +1,5 @@
 """Nodes are of one kind exactly where their loops, operands and bits are equal."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from hypothesis import given

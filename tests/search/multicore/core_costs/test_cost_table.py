@@ -1,7 +1,5 @@
 """Costs of nodes on cores, whatever the core: what streams, what adds up, what passes when."""
 
-from __future__ import annotations
-
 from math import ceil
 
 import pytest

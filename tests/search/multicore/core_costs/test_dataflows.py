@@ -1,7 +1,5 @@
 """Spatial mappings for a core: what it supports, cut down to a layer, or what divides."""
 
-from __future__ import annotations
-
 from hypothesis import given
 
 from nestmap.model import Loop, MappingProblem, SpatialMapping, SpatialProblem, Unrolling

@@ -1,7 +1,5 @@
 """The memory off the chip as a core sees it: as wide as its ports and the way, as dear a bit."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Which operands stream from off the chip: by hand, and as a property."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

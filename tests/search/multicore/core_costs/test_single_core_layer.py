@@ -1,7 +1,5 @@
 """Vector operators as layers of a core: what is counted of them."""
 
-from __future__ import annotations
-
 import pytest
 
 from nestmap.model import Counting, Layer, Loop, Tensor, VectorNode, Workload

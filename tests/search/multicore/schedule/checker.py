@@ -3,8 +3,6 @@
 Shares nothing with the scheduler but the models.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from itertools import chain, pairwise
 from math import inf

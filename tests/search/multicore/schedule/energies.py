@@ -1,7 +1,5 @@
 """What the events of a schedule cost, added up again: a part of the checker of schedules."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import isclose
 

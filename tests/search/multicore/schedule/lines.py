@@ -1,7 +1,5 @@
 """Networks and machines to reckon with by hand: layers in a line, row by row."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Random small accelerators of several cores, made by Hypothesis: memories, wires, sharing."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple

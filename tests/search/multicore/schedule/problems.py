@@ -4,8 +4,6 @@ On each core that a node may run on, what is not streamed fits into the core's m
 else is there; the memory off the chip holds everything.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -3,8 +3,6 @@
 Shares nothing with the scheduler but the models.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass

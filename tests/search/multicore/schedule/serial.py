@@ -4,8 +4,6 @@ What a node reads is sent from off the chip before it runs, what it writes is se
 It shows that a problem can be scheduled, and what the checker must accept.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Schedules that are small enough to be reckoned with by hand."""
 
-from __future__ import annotations
-
 from itertools import accumulate
 
 import pytest

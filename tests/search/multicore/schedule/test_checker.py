@@ -1,7 +1,5 @@
 """The checker of schedules accepts what is right, and rejects each kind of wrong."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import TypeVar
 

@@ -3,8 +3,6 @@
 ``make stress`` (``NESTMAP_STRESS=1``) takes all networks on all machines, with more allocations.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Curves against lists that have every moment."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """What holds of every schedule, whatever network, split, machine, costs and allocation."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import chain
 

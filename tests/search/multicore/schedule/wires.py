@@ -1,7 +1,5 @@
 """What the wires carry when, by plain Python: a part of the checker of schedules."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 Shares nothing with the code that it checks but the models.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import product
 from math import prod

@@ -1,7 +1,5 @@
 """Small random networks of layers, vector operators and data movement, made by Hypothesis."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from math import prod
 

@@ -1,7 +1,5 @@
 """Edges between computation nodes are exactly those that a marking of each element gives."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

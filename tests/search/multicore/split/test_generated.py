@@ -1,7 +1,5 @@
 """Generated networks by rows: edges go through their heads exactly."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

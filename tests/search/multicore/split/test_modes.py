@@ -1,7 +1,5 @@
 """What each mode makes of the hints, layer by layer."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from math import ceil, prod
 

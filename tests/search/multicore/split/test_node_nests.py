@@ -1,7 +1,5 @@
 """What is split: constants count by their loops, however their tensors are laid out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from nestmap.model import NoCostNode, Workload

@@ -1,7 +1,5 @@
 """What holds of every split: nothing is lost, nothing is done twice, names do not matter."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import pairwise, product
 from math import prod

@@ -1,7 +1,5 @@
 """Layers that are split: the parts do what the layer did, and fit; edges around them are exact."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from itertools import product

@@ -1,7 +1,5 @@
 """Tensors that outermost memories compress: their bits in memories and between cores."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import ceil
 from typing import Final

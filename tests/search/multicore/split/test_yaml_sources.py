@@ -1,7 +1,5 @@
 """Inputs whose source is named, but not the sizes of the tensor between the two layers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

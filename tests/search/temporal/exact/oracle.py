@@ -4,8 +4,6 @@ It knows nothing of the exact search. What fits is decided by the rule of the me
 what a mapping costs by the cost model; the rest is enumeration.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass

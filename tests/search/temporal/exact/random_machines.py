@@ -1,7 +1,5 @@
 """Random accelerators for brute force: few levels, tight memories, narrow ports."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Final, TypeVar

@@ -1,7 +1,5 @@
 """The bound of the exact search is below everything that any other search finds."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -4,8 +4,6 @@ Problems are numbered, so that a failure names one: ``seeded_problem(Kind.EVEN, 
 ``make stress`` (``NESTMAP_STRESS=1``) takes thousands of them, and larger ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import isclose
 

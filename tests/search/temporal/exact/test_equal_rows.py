@@ -1,7 +1,5 @@
 """Spatial mappings that are searched once, beside all temporal mappings of each."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from random import Random

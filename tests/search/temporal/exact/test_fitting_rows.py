@@ -1,7 +1,5 @@
 """Spatial mappings that are left out because nothing fits, beside brute force over the others."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The incumbent of a search is the mapping that reducers choose, and a front has it, too."""
 
-from __future__ import annotations
-
 from itertools import permutations
 
 import numpy as np

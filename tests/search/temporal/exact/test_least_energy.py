@@ -1,7 +1,5 @@
 """The least energy of each spatial mapping beside an exact search of it, and its bounds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import suppress
 from math import inf

@@ -1,7 +1,5 @@
 """Brute force itself: that it looks at everything once, and at problems that have everything."""
 
-from __future__ import annotations
-
 from collections import Counter
 from math import prod
 

@@ -1,7 +1,5 @@
 """The walk over all spatial mappings beside an exact search of every row."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from math import inf
 

@@ -1,7 +1,5 @@
 """Interprets nests and routes one element at a time, as their descriptions say."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import product
 from math import prod

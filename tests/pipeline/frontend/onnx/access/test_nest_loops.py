@@ -1,7 +1,5 @@
 """Nests of vector operators as one reads them: their loops, and where these index the tensors."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import final
 

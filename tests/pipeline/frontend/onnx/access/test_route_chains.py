@@ -1,7 +1,5 @@
 """Routes through several nodes: what comes out is what numpy says, whatever is put together."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, final

@@ -1,7 +1,5 @@
 """Routes of data movement as one reads them: step by step from an output back to an input."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import final
 

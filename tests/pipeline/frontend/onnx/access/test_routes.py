@@ -1,7 +1,5 @@
 """Routes of data movement against the operators themselves, run on elements that are numbered."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

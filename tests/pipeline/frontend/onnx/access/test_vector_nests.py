@@ -1,7 +1,5 @@
 """Nests of vector operators against the operators themselves: what is not read changes nothing."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Nests of windows: what each element of the output reads, exactly, found out by pixels alone."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import product
 from typing import final

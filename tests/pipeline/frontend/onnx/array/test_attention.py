@@ -1,7 +1,5 @@
 """Attention: operators and the MatMul nodes that they stand for become the same two layers."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

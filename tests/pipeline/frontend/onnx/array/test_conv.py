@@ -1,7 +1,5 @@
 """Conv nodes and those like them: dimensions by hand, output sizes against onnx's inference."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import final
 

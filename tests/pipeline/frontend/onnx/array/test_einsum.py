@@ -1,7 +1,5 @@
 """Einsum nodes: names of dimensions by hand, products and sizes against NumPy."""
 
-from __future__ import annotations
-
 from math import prod
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Gemm and MatMul nodes: sizes by hand, and stacks of matrices against NumPy's broadcasting."""
 
-from __future__ import annotations
-
 from math import prod
 
 import numpy as np

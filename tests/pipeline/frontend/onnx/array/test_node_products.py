@@ -4,8 +4,6 @@ The counts are written down from the definitions of the operators, with the shap
 a run; the parser's own shapes play no part.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from math import prod

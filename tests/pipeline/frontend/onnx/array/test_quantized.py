@@ -1,7 +1,5 @@
 """Integer and quantized operators: where their matrices stand, how many bits they compute with."""
 
-from __future__ import annotations
-
 from math import prod
 
 import pytest

@@ -1,7 +1,5 @@
 """LSTM, GRU and RNN nodes: two products and the gates between them."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Operators that ONNX Runtime writes when it optimizes a model: other layouts, fused and packed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """ConvTranspose nodes: layers by hand, products counted output by output, sizes against onnx."""
 
-from __future__ import annotations
-
 from itertools import product
 from math import prod
 

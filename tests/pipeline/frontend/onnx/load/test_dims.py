@@ -1,7 +1,5 @@
 """Symbolic dimensions: sizes are given by name or by place, everywhere at once."""
 
-from __future__ import annotations
-
 import onnx
 import pytest
 from onnx import helper

@@ -1,7 +1,5 @@
 """A model's own functions: their bodies stand where they are called."""
 
-from __future__ import annotations
-
 import onnx
 import pytest
 from onnx import helper

@@ -1,7 +1,5 @@
 """The graph around the layers: names, sources, constants, order, precisions."""
 
-from __future__ import annotations
-
 import onnx
 import pytest
 from onnx import helper

@@ -1,7 +1,5 @@
 """Inputs of a network that decide what runs: their values are given by name."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from pathlib import Path
 

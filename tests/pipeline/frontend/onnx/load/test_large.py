@@ -1,7 +1,5 @@
 """Networks as large as they come: only the graph counts, not the weights."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import onnx

@@ -1,7 +1,5 @@
 """Weights stay where they are: no data needed, none read, nothing changed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

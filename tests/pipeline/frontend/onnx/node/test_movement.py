@@ -1,7 +1,5 @@
 """Operators that only move data: what the graph knows of the tensors that they connect."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import final
 

@@ -1,7 +1,5 @@
 """Bits of operands: from types, through quantization around a layer, from attributes."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """If, Loop and Scan: what runs is put in place where that is known beforehand."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

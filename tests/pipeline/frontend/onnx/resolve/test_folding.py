@@ -1,7 +1,5 @@
 """Shapes that a network computes from sizes and constants, as exporters write them."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 import onnx

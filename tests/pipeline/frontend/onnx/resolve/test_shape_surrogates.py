@@ -1,7 +1,5 @@
 """Sizes of what operators make for which the onnx package infers none."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 
 import onnx

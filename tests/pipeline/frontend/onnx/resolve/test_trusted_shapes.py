@@ -1,7 +1,5 @@
 """Shapes that a model states, where others follow from its inputs: ``--trust-shapes``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import onnx

@@ -1,7 +1,5 @@
 """Every operator of the ONNX standard is known, and known as one thing."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from onnx import defs

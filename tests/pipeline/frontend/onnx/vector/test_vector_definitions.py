@@ -1,7 +1,5 @@
 """Vector and movement operators against the reference runs and definitions of the onnx package."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

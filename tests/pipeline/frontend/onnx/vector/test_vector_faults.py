@@ -1,7 +1,5 @@
 """Vector operators whose tensors and attributes do not fit: a result or a located error."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 import onnx

@@ -1,7 +1,5 @@
 """Accelerator files: ZigZag's own load unchanged, field by field, and descriptions round-trip."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import NotRequired, TypedDict
 

@@ -1,7 +1,5 @@
 """CACTI: the real one says what the fit is made from; what goes wrong is said in one sentence."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 from typing import Final

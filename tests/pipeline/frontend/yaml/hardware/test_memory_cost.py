@@ -1,7 +1,5 @@
 """Costs of memories that a description leaves to a model: which one, asked what, and what stays."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final

@@ -1,7 +1,5 @@
 """Files of several cores: Stream's schema field by field, where core files are, what is bundled."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The vector unit of an accelerator file: read, and every wrong line of it named."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

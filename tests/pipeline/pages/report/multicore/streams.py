@@ -1,7 +1,5 @@
 """Schedules to report: small ones that are made without a scheduler, and runs in a store."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from typing import Final

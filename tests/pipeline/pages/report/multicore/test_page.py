@@ -1,7 +1,5 @@
 """Pages of schedules: the figures are those of the schedule, names are text, links lead there."""
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Charts of schedules show the numbers of their views, few enough of them, under every name."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter
