@@ -157,12 +157,22 @@ def with_right_first(nest: LoopNest) -> LoopNest:
     With the right matrix in place of the left one, it is the same product: the transpose of
     ``A B`` is that of ``B`` times that of ``A``.
     """
+    inputs = tuple(_transposed(x) for x in nest.inputs)
+    return LoopNest(loops=nest.loops, output=_swapped(nest.output), inputs=inputs)
 
-    def swapped(indices: Indices) -> Indices:
-        return (*indices[:-2], indices[-1], indices[-2])
 
-    inputs = tuple(InputIndices(operand=x.operand, indices=swapped(x.indices)) for x in nest.inputs)
-    return LoopNest(loops=nest.loops, output=swapped(nest.output), inputs=inputs)
+def with_right_transposed(nest: LoopNest) -> LoopNest:
+    """The nest of a matrix product with the transpose of the right one, as of queries and keys."""
+    left, right = nest.inputs
+    return LoopNest(loops=nest.loops, output=nest.output, inputs=(left, _transposed(right)))
+
+
+def _transposed(given: InputIndices) -> InputIndices:
+    return InputIndices(operand=given.operand, indices=_swapped(given.indices))
+
+
+def _swapped(indices: Indices) -> Indices:
+    return (*indices[:-2], indices[-1], indices[-2])
 
 
 def _pad_rank(sizes: Sequence[int], rank: int) -> tuple[int, ...]:

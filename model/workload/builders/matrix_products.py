@@ -18,7 +18,12 @@ from nestmap.model.workload.builders.operands import (
 )
 from nestmap.model.workload.graph import LayerNode, Node, VectorNode, Workload
 from nestmap.model.workload.layer import Layer
-from nestmap.model.workload.loop_nests import LoopNest, batch_names, matrix_product
+from nestmap.model.workload.loop_nests import (
+    LoopNest,
+    batch_names,
+    matrix_product,
+    with_right_transposed,
+)
 from nestmap.model.workload.operation_counts import OPERATIONS, SCALE_OPERATIONS
 
 # --- the loop nests of operators whose output has the sizes of their first input ---
@@ -122,7 +127,7 @@ def attention(
     score = draft.with_name(f"{name}/scores")
     softmax = _softmax(f"{name}/softmax", draft.tensor(score.name, (*q[:3], k[2])))
     left, right = _batch_axes(q, k)
-    by_keys = matrix_product({"C": q[3], "D": q[2], "K": k[2]}, left, right)
+    by_keys = with_right_transposed(matrix_product({"C": q[3], "D": q[2], "K": k[2]}, left, right))
     by_values = matrix_product({"C": k[2], "D": q[2], "K": v[3]}, left, right)
     return (
         LayerNode(

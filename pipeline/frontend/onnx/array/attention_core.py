@@ -12,7 +12,7 @@ from math import prod
 from typing import final
 
 from nestmap.model.workload.graph import Node
-from nestmap.model.workload.loop_nests import LoopNest, matrix_product
+from nestmap.model.workload.loop_nests import LoopNest, matrix_product, with_right_transposed
 from nestmap.model.workload.operation_counts import OPERATIONS, SCALE_OPERATIONS
 from nestmap.pipeline.frontend.onnx.access.operand_routes import concat_routes
 from nestmap.pipeline.frontend.onnx.access.vector_nests import softmax_nest
@@ -128,7 +128,7 @@ def attention_nodes(node: NodeReader, given: AttentionOperands) -> tuple[Node, .
     scores, weights = (
         expansion.intermediate(node, part, matrices, bits) for part in ("scores", "softmax")
     )
-    first = _product(query, key, (key.size, key.length))
+    first = with_right_transposed(_product(query, key, (key.size, key.length)))
     second = _product(query, key, (key.length, values.size))
     work = (matrices, SCALE_OPERATIONS + OPERATIONS["Softmax"] + given.extra)
     nest = softmax_nest(matrices, [bias.tensor.sizes for bias in given.biases])

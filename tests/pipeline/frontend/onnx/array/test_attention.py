@@ -8,16 +8,18 @@ from nestmap.model import InputError, Layer, NoCostNode, VectorNode, Workload
 from nestmap.pipeline.frontend.onnx import parse_onnx
 from tests.pipeline.frontend.onnx.written import written
 
-SCORES = "O[b][h][d][k] += I[b][h][d][c] * W[b][h][c][k]"
-SHARED = "O[b][h][b3][d][k] += I[b][h][b3][d][c] * W[b][h][c][k]"
+SCORES = "O[b][h][d][k] += I[b][h][d][c] * W[b][h][k][c]"
+VALUES = "O[b][h][d][k] += I[b][h][d][c] * W[b][h][c][k]"
+SHARED_SCORES = "O[b][h][b3][d][k] += I[b][h][b3][d][c] * W[b][h][k][c]"
+SHARED_VALUES = "O[b][h][b3][d][k] += I[b][h][b3][d][c] * W[b][h][c][k]"
 
 
 def _facts(workload: Workload) -> list[tuple[object, ...]]:
-    """What the mapping of each layer depends on, and where it reads from."""
+    """What the mapping of each layer depends on; a Transpose orders the axes of its output."""
     return [
         (
             layer.loops,
-            layer.equation,
+            [sorted(map(str, operand.indices)) for operand in layer.operands],
             [operand.precision for operand in layer.operands],
             layer.output.partial_precision,
             [layer.elements(operand.name) for operand in layer.operands],
@@ -50,7 +52,7 @@ def test_separate_nodes_and_the_operator() -> None:
     operator = _operator(*shapes)
     assert _facts(operator) == _facts(_separate(*shapes, SEPARATE))
     first, second = operator.layers
-    assert (first.equation, second.equation) == (SCORES, SCORES)
+    assert (first.equation, second.equation) == (SCORES, VALUES)
     assert first.sizes == {"C": 64, "D": 5, "K": 7, "B": 2, "H": 12}
     assert second.sizes == {"C": 7, "D": 5, "K": 32, "B": 2, "H": 12}
 
@@ -104,7 +106,7 @@ def test_repeated_keys_are_those_of_grouped_queries() -> None:
     operator = _operator(*shapes)
     assert _facts(operator) == _facts(_separate(*shapes, REPEATED))
     first, second = operator.layers
-    assert (first.equation, second.equation) == (SHARED, SHARED)
+    assert (first.equation, second.equation) == (SHARED_SCORES, SHARED_VALUES)
     assert first.sizes == {"C": 64, "D": 5, "K": 7, "B": 1, "H": 8, "B3": 4}
     assert first.elements("W") == 8 * 7 * 64
 
