@@ -44,9 +44,10 @@ class FusedSegment(Frozen, frozen=True):
 
     ``home``: the memory of the tensors between them; ``residence`` that in which the constants of
     their layers stay while all tiles run (``None``: each tile fetches them). ``staged`` are the
-    layers whose inputs are copied from the outermost memory to the home, each part once along axes
-    that retain. ``vector`` are the costs of the vector operators among them. Energy (pJ) and
-    latency (cycles) are those of the whole segment, vector operators as in the total.
+    layers whose inputs are copied from the outermost memory first, to the home or another memory
+    that holds them, each part once along axes that retain. ``vector`` are the costs of the vector
+    operators among them. Energy (pJ) and latency (cycles) are those of the whole segment, vector
+    operators as in the total.
     """
 
     nodes: tuple[str, ...] = Field(min_length=2)

@@ -12,7 +12,7 @@ MOST_ROWS: Final = 2
 """The numbers of rows of a tile that are tried beside others: the most that fit, and fewer."""
 
 MOST_HALVINGS: Final = 4
-"""How often the inner axis is halved at most."""
+"""How often the inner axis is halved where such tiles fit."""
 
 
 Axes = dict[tuple[int, int, bool], AxisTiles]
@@ -34,13 +34,16 @@ class Grids:
     def largest(self, fits: Callable[[Grid], bool]) -> Iterator[Grid]:
         """The tiles with the most rows that fit, and those with fewer; columns: all, and halves.
 
-        Narrower tiles have room for as many rows. Where all rows fit, none is narrower.
+        Narrower tiles have room for as many rows. Where all rows fit, none is narrower, and very
+        narrow ones are tried only where no other fits.
         """
         modes = [self._modes(a) for a in range(len(self.segment.axes))]
         rows = _parts(self.segment.size(0))
         for retain in product(*modes):
             start = len(rows)
-            for widths in product(*(self._widths(a) for a in range(1, len(retain)))):
+            for k, widths in enumerate(product(*(self._widths(a) for a in range(1, len(retain))))):
+                if k > MOST_HALVINGS and start < len(rows):
+                    break
                 sizes = [(size, *widths) for size in rows]
                 start = self._first(sizes[: start + 1], retain, fits)
                 found = (self._grid(x, retain) for x in sizes[start : start + MOST_ROWS])
@@ -79,7 +82,7 @@ class Grids:
 
     def _widths(self, axis: int) -> list[int]:
         length = self.segment.size(axis)
-        return list(dict.fromkeys(-(-length // 2**k) for k in range(MOST_HALVINGS + 1)))
+        return list(dict.fromkeys(-(-length // 2**k) for k in range(length.bit_length() + 1)))
 
     def _grid(self, sizes: tuple[int, ...], retain: tuple[bool, ...]) -> Grid:
         key = tuple(zip(sizes, retain, strict=True))

@@ -20,10 +20,20 @@ import numpy as np
 
 from nestmap.model import Layer, MappingProblem, SegmentInputs, SegmentPin
 from nestmap.model.dims import LayerOperand
-from nestmap.model.multicore.cn_layer import TensorUse
 from nestmap.model.units import Bits, Count
 from nestmap.search.fusion.grids import Grids
-from nestmap.search.fusion.segment import Grid, Needed, Room, Segment, hull, room_of, segment_of
+from nestmap.search.fusion.segment import (
+    AxisTiles,
+    Grid,
+    Needed,
+    Room,
+    Segment,
+    SegmentNode,
+    hull,
+    outside_name,
+    room_of,
+    segment_of,
+)
 from nestmap.search.tensor_homes import Home, TensorGraph, serving_levels, tensor_bits
 
 # --- the tensors and memories of a segment ---
@@ -44,13 +54,15 @@ class Held:
 @final
 @dataclass(frozen=True)
 class Staged:
-    """An input that comes from the outermost memory: the places where layers read it.
+    """An input that comes from the outermost memory: where it is copied first, and who reads it.
 
-    ``tensor`` is its number if another node of the network writes it.
+    ``tensor`` is its number if another node of the network writes it. What a tile axis does not
+    index stays while the tiles along it run, as the keys of a head do while its queries come.
     """
 
     tensor: int | None
     reads: tuple[tuple[int, int], ...]
+    memory: str
 
     @property
     def last(self) -> int:
@@ -59,31 +71,54 @@ class Staged:
 
     def needs(self, grid: Grid) -> list[Needed]:
         """The range that a tile needs along each axis."""
-        return [hull([axis.reads[read] for read in self.reads]) for axis in grid.axes]
+        return [
+            hull([axis.reads[x] for x in self.reads])
+            if self._is_cut(axis)
+            else Needed.whole(axis.count)
+            for axis in grid.axes
+        ]
 
     def room(self, grid: Grid) -> Room:
         """The room of its copy while tiles run."""
-        return room_of(grid, self._use(grid), self.needs(grid))
+        return room_of(self._bits(grid), self.needs(grid), self._keeps(grid))
 
     def parts(self, grid: Grid) -> list[tuple[Bits, Count]]:
         """The bits that a tile copies, and how many tiles copy as much."""
-        use = self._use(grid)
-        across = prod(x.size for i, x in enumerate(use.axes) if i not in grid.segment.axes)
-        parts = [(use.precision * across, 1)]
-        for axis, needs in zip(grid.axes, self.needs(grid), strict=True):
-            first = np.maximum(needs.first, needs.done) if axis.retain else needs.first
+        parts = [(self._bits(grid), 1)]
+        for keep, needs in zip(self._keeps(grid), self.needs(grid), strict=True):
+            first = np.maximum(needs.first, needs.done) if keep else needs.first
             lengths, counts = np.unique(np.maximum(needs.end - first, 0), return_counts=True)
             pairs = list(zip(lengths.tolist(), counts.tolist(), strict=True))
             parts = [(bits * length, n * count) for bits, n in parts for length, count in pairs]
         return parts
 
-    def _use(self, grid: Grid) -> TensorUse:
+    def is_cut_by_all(self, segment: Segment) -> bool:
+        """Whether all tile axes index it."""
         n, place = self.reads[0]
-        return grid.segment.nodes[n].reads[place].use
+        return [] not in _indexed(segment.nodes[n], place)
+
+    def _is_cut(self, axis: AxisTiles) -> bool:
+        return self.reads[0] in axis.reads
+
+    def _keeps(self, grid: Grid) -> list[bool]:
+        return [axis.retain or not self._is_cut(axis) for axis in grid.axes]
+
+    def _bits(self, grid: Grid) -> Bits:
+        """The bits of an element of the tile axes."""
+        n, place = self.reads[0]
+        use = grid.segment.nodes[n].reads[place].use
+        cut = [i for found in _indexed(grid.segment.nodes[n], place) for i in found]
+        return prod(x.size for i, x in enumerate(use.axes) if i not in cut) * use.precision
 
 
-Rooms = dict[tuple[Grid, tuple[Staged, ...]], tuple[Bits, ...]]
-"""What tensors and copies take at each node, by tiles and inputs that are copied."""
+def _indexed(node: SegmentNode, place: int) -> list[list[int]]:
+    """The axes of an input that each tile axis indexes."""
+    axes = node.reads[place].use.axes
+    return [[i for i, x in enumerate(axes) if d in x.dimensions] for d in node.dimensions]
+
+
+Rooms = dict[tuple[Grid, str, tuple[Staged, ...]], tuple[Counter[str], ...]]
+"""What is taken of each memory at each node, by tiles, home and inputs that are copied."""
 
 
 @final
@@ -94,7 +129,7 @@ class FusedSteps:
     ``inner`` are the nodes whose results no step outside reads, ``held`` the room of these, and
     ``tensors`` the numbers of those tensors that are within as a whole. ``homes`` are the memories
     that can hold what is within, ``residences`` those that can hold the constants of all layers.
-    ``staged`` are the inputs that can be copied to each home first.
+    ``staged`` are the inputs that can be copied first, beside tensors in each home.
     """
 
     segment: Segment
@@ -124,23 +159,24 @@ class FusedSteps:
         """The bits of all constants."""
         return sum(tensor_bits(layer, name) for _, layer, name in self.constants)
 
-    def room(self, grid: Grid, staged: tuple[Staged, ...]) -> tuple[Bits, ...]:
-        """[node] the bits of all tensors within, and of inputs copied first, while it runs."""
-        if (grid, staged) not in self.rooms:
-            found = [0] * len(self.segment.nodes)
+    def room(self, grid: Grid, home: str, staged: tuple[Staged, ...]) -> tuple[Counter[str], ...]:
+        """[node] the bits of tensors within, and of inputs copied first, by memory."""
+        key = grid, home, staged
+        if key not in self.rooms:
+            found = tuple(Counter[str]() for _ in self.segment.nodes)
             for held in self.held:
                 rooms = [grid.rooms[n] for n in held.writers]
                 room = Room(max(x.during for x in rooms), max(x.kept for x in rooms))
-                _take(found, room, range(held.writers[0], held.last + 1))
+                _take(found, home, room, range(held.writers[0], held.last + 1))
             for one in staged:
-                _take(found, one.room(grid), range(one.last + 1))
-            self.rooms[grid, staged] = tuple(found)
-        return self.rooms[grid, staged]
+                _take(found, one.memory, one.room(grid), range(one.last + 1))
+            self.rooms[key] = found
+        return self.rooms[key]
 
 
-def _take(found: list[Bits], room: Room, used: range) -> None:
-    for n in range(len(found)):
-        found[n] += room.during if n in used else room.kept
+def _take(found: Sequence[Counter[str]], memory: str, room: Room, used: range) -> None:
+    for n, taken in enumerate(found):
+        taken[memory] += room.during if n in used else room.kept
 
 
 def fused_steps(
@@ -164,10 +200,9 @@ def fused_steps(
     if not homes:
         return "no memory on chip holds all tensors within for all units"
     whole = tuple(sorted(t for t in written if _is_whole(graph, segment, t)))
-    staged = tuple(_staged(graph, segment))
-    into = {home: tuple(x for x in staged if _holds(segment, problems, x, home)) for home in homes}
+    staged = {home: tuple(_staged(graph, segment, problems, home)) for home in homes}
     residences = tuple(_residences(used))
-    return FusedSteps(segment, inner, held, whole, tuple(homes), residences, into, Grids(segment))
+    return FusedSteps(segment, inner, held, whole, tuple(homes), residences, staged, Grids(segment))
 
 
 def _is_inner(graph: TensorGraph, segment: Segment, n: int) -> bool:
@@ -205,8 +240,13 @@ def _residences(problems: Sequence[MappingProblem]) -> Iterator[str]:
             yield level.name
 
 
-def _staged(graph: TensorGraph, segment: Segment) -> Iterator[Staged]:
-    """The inputs from outside that all tile axes index in the same place as the last output."""
+def _staged(
+    graph: TensorGraph, segment: Segment, problems: Mapping[str, MappingProblem], home: str
+) -> Iterator[Staged]:
+    """The inputs from outside that tile axes index in the same place as the last output, if at all.
+
+    Their copies are at the home, or in the last memory on chip that holds them for all units.
+    """
     found: dict[tuple[int | None, str], list[tuple[int, int]]] = {}
     for n, node in enumerate(segment.nodes):
         for place, read in enumerate(node.reads):
@@ -214,31 +254,30 @@ def _staged(graph: TensorGraph, segment: Segment) -> Iterator[Staged]:
                 continue
             buffers = node.step.operands.get(read.use.operand)
             tensor = None if buffers is None else graph.tensor_of[buffers[0]]
-            at = [
-                [i for i, x in enumerate(read.use.axes) if d in x.dimensions]
-                for d in node.dimensions
-            ]
-            if at == [[axis] for axis in segment.axes]:
-                name = read.use.tensor or read.use.source or f"{node.nest.name} {read.use.operand}"
-                found.setdefault((tensor, "" if tensor is not None else name), []).append(
-                    (n, place)
-                )
+            at = _indexed(node, place)
+            if all(x in ([], [axis]) for x, axis in zip(at, segment.axes, strict=True)):
+                name = "" if tensor is not None else outside_name(node.nest, read.use)
+                found.setdefault((tensor, name), []).append((n, place))
     for (tensor, _), reads in found.items():
-        sizes = {tuple(x.size for x in segment.nodes[n].reads[p].use.axes) for n, p in reads}
-        if len(sizes) == 1:
-            yield Staged(tensor, tuple(reads))
+        uses = [segment.nodes[n].reads[place].use for n, place in reads]
+        sizes = {tuple(x.size for x in use.axes) for use in uses}
+        ways = {str(_indexed(segment.nodes[n], place)) for n, place in reads}
+        memories = _common_memories(segment, problems, reads)
+        if len(sizes) == len(ways) == 1 and memories:
+            yield Staged(tensor, tuple(reads), home if home in memories else memories[-1])
 
 
-def _holds(
-    segment: Segment, problems: Mapping[str, MappingProblem], staged: Staged, home: str
-) -> bool:
-    """Whether a memory holds all operands that read an input."""
-    for n, place in staged.reads:
+def _common_memories(
+    segment: Segment, problems: Mapping[str, MappingProblem], reads: Sequence[tuple[int, int]]
+) -> list[str]:
+    """The memories on chip, each one instance, that hold all operands that read an input."""
+    found: list[list[str]] = []
+    for n, place in reads:
         node = segment.nodes[n]
-        levels = problems[node.nest.name].levels(node.reads[place].use.operand)
-        if home not in [level.name for level in levels[:-1]]:
-            return False
-    return True
+        problem = problems[node.nest.name]
+        levels = problem.levels(node.reads[place].use.operand)[:-1]
+        found.append([x.name for x in levels if problem.accelerator.instances_of(x) == 1])
+    return [x for x in found[0] if all(x in other for other in found)]
 
 
 # --- plans ---
@@ -251,8 +290,8 @@ class Plan:
 
     ``home``: the memory of all tensors between its nodes. ``residence``: the memory in which the
     constants of its layers stay while all tiles run; ``None``: each tile fetches them. ``staged``:
-    inputs that are copied from the outermost memory to the home, each part once along axes that
-    retain; the others are read where they are, halos again.
+    inputs that are copied from the outermost memory first, each part once along axes that retain or
+    do not index it; the others are read where they are, halos again.
     """
 
     steps: FusedSteps
@@ -264,7 +303,7 @@ class Plan:
     @cached_property
     def taken(self) -> tuple[Counter[str], ...]:
         """[node] what the tensors within, inputs and constants take of each memory meanwhile."""
-        found = [Counter({self.home: bits}) for bits in self.steps.room(self.grid, self.staged)]
+        found = [Counter(x) for x in self.steps.room(self.grid, self.home, self.staged)]
         if self.residence is not None:
             for taken in found:
                 taken[self.residence] += self.steps.constant_bits
@@ -293,11 +332,13 @@ def plans_of(
         if left[home] < 0 or (residence is not None and left[residence] < 0):
             continue
         from_far = tuple(x for x in steps.staged[home] if _is_far(x, outside))
-        options = {SegmentInputs.OUTSIDE: (), SegmentInputs.COPIED: from_far}
+        cut = tuple(x for x in from_far if x.is_cut_by_all(steps.segment))
+        options = {SegmentInputs.OUTSIDE: ((),), SegmentInputs.COPIED: (cut, from_far)}
         inputs = options if pin.inputs is None else (pin.inputs,)
-        for staged in dict.fromkeys(options[x] for x in inputs):
-            for grid in _grids(steps, pin, partial(_has_room, steps, staged, left[home])):
-                if _has_room(steps, staged, left[home], grid) and is_covered(steps, grid):
+        for staged in dict.fromkeys(x for given in inputs for x in options[given]):
+            fits = partial(_has_room, steps, home, staged, left)
+            for grid in _grids(steps, pin, fits):
+                if fits(grid) and is_covered(steps, grid):
                     yield Plan(steps, grid, home, residence, staged)
 
 
@@ -329,8 +370,11 @@ def _retained(steps: FusedSteps, pin: SegmentPin) -> tuple[bool, ...] | None:
     return None if again is None else tuple(d not in again for d in axes)
 
 
-def _has_room(steps: FusedSteps, staged: tuple[Staged, ...], left: Bits, grid: Grid) -> bool:
-    return max(steps.room(grid, staged)) <= left
+def _has_room(
+    steps: FusedSteps, home: str, staged: tuple[Staged, ...], left: Mapping[str, Bits], grid: Grid
+) -> bool:
+    rooms = steps.room(grid, home, staged)
+    return all(bits <= left[memory] for taken in rooms for memory, bits in taken.items())
 
 
 def is_covered(steps: FusedSteps, grid: Grid) -> bool:

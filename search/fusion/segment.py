@@ -166,6 +166,11 @@ def _axes(nodes: Sequence[SegmentNode]) -> tuple[int, ...] | str:
     return tuple(found[-MOST_AXES:]) or (reasons[-1] if reasons else "its output has one element")
 
 
+def outside_name(nest: LayerNest, use: TensorUse) -> str:
+    """The name of a tensor from outside; one without a name is no other operand's."""
+    return use.tensor or use.source or f"{nest.name} {use.operand}"
+
+
 def _match(writer: SegmentNode, use: TensorUse) -> bool:
     written = [axis.size for axis in writer.nest.output.axes]
     return written == [axis.size for axis in use.axes]
@@ -267,6 +272,11 @@ class Needed:
 
     first: Ints  # [tile]
     end: Ints  # [tile]
+
+    @classmethod
+    def whole(cls, tiles: Count) -> Needed:
+        """All of what an axis does not index, in each of so many tiles."""
+        return cls(np.zeros(tiles, np.int64), np.ones(tiles, np.int64))
 
     @cached_property
     def done(self) -> Ints:
@@ -393,11 +403,14 @@ class Grid:
     @cached_property
     def rooms(self) -> tuple[Room, ...]:
         """The room of the output of each node but the last one, while tiles run."""
-        outputs = [node.nest.output for node in self.segment.nodes[:-1]]
-        return tuple(
-            room_of(self, use, [axis.needed[n] for axis in self.axes])
-            for n, use in enumerate(outputs)
-        )
+        keeps = [axis.retain for axis in self.axes]
+        found: list[Room] = []
+        for n, node in enumerate(self.segment.nodes[:-1]):
+            use = node.nest.output
+            whole = [x.size for i, x in enumerate(use.axes) if i not in self.segment.axes]
+            needs = [axis.needed[n] for axis in self.axes]
+            found.append(room_of(prod(whole) * use.precision, needs, keeps))
+        return tuple(found)
 
     def kinds(self) -> Iterator[tuple[tuple[int, ...], Count]]:
         """A tile of each kind, by its position along each axis, and how many are of its kind."""
@@ -414,13 +427,14 @@ class Room(NamedTuple):
     kept: Bits
 
 
-def room_of(grid: Grid, use: TensorUse, needs: Sequence[Needed]) -> Room:
-    """The room of a tensor that tiles need in these ranges along each axis."""
-    across = prod(x.size for i, x in enumerate(use.axes) if i not in grid.segment.axes)
+def room_of(bits: Bits, needs: Sequence[Needed], keeps: Sequence[bool]) -> Room:
+    """The room of a tensor that tiles need in these ranges along each axis, retained or not.
+
+    ``bits`` are those of an element of the tile axes.
+    """
     rows, columns = needs[0], needs[-1] if len(needs) > 1 else _ONE_TILE
-    keeps = [axis.retain for axis in grid.axes]
     during, kept = _most(rows, columns, keeps[0], len(needs) > 1 and keeps[-1])
-    return Room(during * across * use.precision, kept * across * use.precision)
+    return Room(during * bits, kept * bits)
 
 
 def _most(rows: Needed, columns: Needed, retain: bool, retain_columns: bool) -> tuple[int, int]:
@@ -442,7 +456,7 @@ def _most(rows: Needed, columns: Needed, retain: bool, retain_columns: bool) -> 
     return int(used.max()), int(kept.max())
 
 
-_ONE_TILE: Final = Needed(np.zeros(1, np.int64), np.ones(1, np.int64))
+_ONE_TILE: Final = Needed.whole(1)
 _HEIGHTS_ONLY: Final = np.array([[1], [0], [0], [0]])
 
 

@@ -71,7 +71,7 @@ _WEIGHTS: Final = Field(
 )
 _INPUTS: Final = Field(
     "inputs",
-    "whether inputs from the outermost memory are copied to `home` first, or read from outside",
+    "whether inputs from the outermost memory are copied on chip first, or read from outside",
     one_of(SegmentInputs),
     "copied",
     Need.OPTIONAL,

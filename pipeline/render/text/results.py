@@ -115,7 +115,7 @@ def segment_text(segment: FusedSegment) -> str:
     computed = f", computed again along {' and '.join(again)}" if again else ""
     weights = f", weights in {segment.residence}" if segment.residence else ""
     inputs = ", ".join(map(printable, segment.staged))
-    staged = f", inputs of {inputs} copied there first" if segment.staged else ""
+    staged = f", inputs of {inputs} copied on chip first" if segment.staged else ""
     return (
         f"Together run {first} to {last} ({count(len(segment.nodes))} nodes) in "
         f"{count(segment.tiles)} tiles of {sizes}{computed}: tensors between them in "

@@ -284,7 +284,7 @@ class _Ends:
         tiles = smallest_tiles(steps, self.ways.pins.otherwise)
         if not tiles:
             return "tiles of the given sizes do not cut what they compute"
-        need = min(max(steps.room(grid, ())) for grid in tiles)
+        need = min(max(x[home] for x in steps.room(grid, home, ())) for grid in tiles)
         if need > left[home]:
             room = f"{home} has {capacity(max(0, left[home]))} for them"
             return f"even in the smallest tiles tensors between them take {capacity(need)}; {room}"
@@ -415,7 +415,7 @@ def _segment(fused: Fused) -> FusedSegment:
         ),
         home=plan.home,
         residence=plan.residence,
-        staged=tuple(segment.nodes[x.reads[0][0]].nest.name for x in plan.staged),
+        staged=tuple(dict.fromkeys(segment.nodes[x.reads[0][0]].nest.name for x in plan.staged)),
         taken=tuple(MemoryRoom(memory=m, bits=bits) for m, bits in sorted(most.items())),
         vector=fused.vector,
         energy=fused.energy,

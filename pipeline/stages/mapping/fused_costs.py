@@ -298,15 +298,15 @@ class FusedCosting:
         """Each operand, the memory in which it ends, and a name of the tensor that it is."""
         node = plan.grid.segment.nodes[n]
         yield node.nest.output.operand, self._written(plan, n, around), "written"
-        is_staged = {read for staged in plan.staged for read in staged.reads}
+        copied = {read: staged.memory for staged in plan.staged for read in staged.reads}
         for i, read in enumerate(node.reads):
             name = read.use.operand
             if read.use.constant:
                 yield name, plan.residence, name
             elif read.writer is not None:
                 yield name, self._written(plan, read.writer, around), f"{read.writer}"
-            elif (n, i) in is_staged:
-                yield name, plan.home, name
+            elif (n, i) in copied:
+                yield name, copied[n, i], name
             else:
                 buffers = node.step.operands.get(name)
                 home = None if buffers is None else around.homes[self.graph.tensor_of[buffers[0]]]
@@ -365,7 +365,7 @@ class FusedCosting:
             node = plan.grid.segment.nodes[n]
             layer = self.variants.problems[node.nest.name].layer
             parts = staged.parts(plan.grid)
-            yield n, self._copied(layer, node.reads[i].use.operand, plan.home, parts)
+            yield n, self._copied(layer, node.reads[i].use.operand, staged.memory, parts)
 
     def _copied(
         self, layer: Layer, operand: LayerOperand, memory: str, parts: Sequence[tuple[Bits, Count]]
