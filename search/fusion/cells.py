@@ -6,8 +6,8 @@ intervals of extents, at the rate of the largest tile in the cell and with the r
 The least path through the lattice of cells bounds the mappings of all tiles of the layer, whether
 they divide it or not.
 
-Loops of the output may be cut into tiles; loops of the reduction are whole in each tile, and their
-cells are exact: products of prime factors.
+Some loops of the output may be cut into tiles; all others are whole in each tile, and their cells
+are exact: products of prime factors.
 
 Source: docs/fused-mapping.md#bound
 """
@@ -20,11 +20,13 @@ import numpy as np
 from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.footprint import distinct_values
 from nestmap.costmodel.kernel.jit import kernel
-from nestmap.costmodel.kernel.record import FRACTIONAL, OUT
+from nestmap.costmodel.kernel.record import FRACTIONAL, OUT, copy_record
 from nestmap.costmodel.reuse import IRRELEVANT
+from nestmap.costmodel.spatial import put_unrollings, temporal_sizes
 from nestmap.costmodel.transfers import is_backward
 from nestmap.model import MappingType, Objective
 from nestmap.model.arrays import Flags, Floats, Ints
+from nestmap.search.spatial.unrolling_table import UnrollingTable
 from nestmap.search.temporal.exact.capacity import capacity_with, forbid
 from nestmap.search.temporal.exact.incumbents import Incumbents
 from nestmap.search.temporal.exact.labels import NONE, Pool, find_paths, limits_between, new_pool
@@ -36,6 +38,11 @@ from nestmap.search.temporal.exact.lattice import (
     without_rest,
 )
 from nestmap.search.temporal.exact.objective_bound import Goal, costs_of, goal_of, rule_of
+from nestmap.search.temporal.exact.operand_bounds import (
+    IRRELEVANT_FIRST,
+    RELEVANT_FIRST,
+    sum_bounds,
+)
 from nestmap.search.temporal.exact.resources import ENERGY, Resources
 from nestmap.search.temporal.exact.space import Space, origin_bounds, remainders
 from nestmap.search.temporal.loop_factors import MOST_PRIMES
@@ -195,12 +202,14 @@ class Relaxed(NamedTuple):
 
     ``ends`` [x]: the level in which an operand ends; from there on it takes neither energy nor
     room. ``scales`` [x]: the share of its elements that no padding replaces; ``padding`` [q]: how
-    many it may replace along an affine index in a tile.
+    many it may replace along an affine index in a tile. ``is_cut`` [d]: the dimensions that are not
+    whole in each tile.
     """
 
     ends: Ints
     scales: Floats
     padding: Floats
+    is_cut: Flags
 
 
 @kernel
@@ -320,6 +329,112 @@ def _finished(problem: FlatProblem, cells: Cells) -> Flags:
     return finished
 
 
+# --- many spatial mappings: each operand on its own ---
+
+
+def least_of_rows(
+    problem: FlatProblem, table: UnrollingTable, relaxed: Relaxed, ratio: float
+) -> Floats:
+    """[row] lower bounds of the energy (pJ) of the memories in tiles of any size.
+
+    Operands share neither a path nor room here, only the innermost loop: what it indexes crosses
+    the boundary of the array in each step. So a bound is lower than that of a least path, but what
+    an operand spends is found once for all rows that unroll it alike.
+    """
+    energies = np.empty((problem.operands, table.rows, 2))
+    for x in range(problem.operands):
+        records = _unrolled_alike(copy_record(problem), table, x)
+        _, some, same = np.unique(records, axis=0, return_index=True, return_inverse=True)
+        least = _operand_energies(copy_record(problem), table, x, some, relaxed, ratio)
+        energies[x] = least[same.reshape(-1)]
+    return sum_bounds(copy_record(problem), table.unrollings, table.first, energies)
+
+
+@kernel
+def _unrolled_alike(problem: FlatProblem, table: UnrollingTable, x: int) -> Floats:
+    """[row, :] all of a spatial mapping that what an operand spends depends on."""
+    levels, dimensions = problem.levels[x] + 2, problem.dimensions
+    records = np.empty((len(table.first) - 1, levels * (dimensions + 1) + dimensions))
+    for row in range(len(records)):
+        unrolled = table.unrollings[table.first[row] : table.first[row + 1]]
+        put_unrollings(problem, unrolled)
+        temporal_sizes(problem, unrolled, records[row, :dimensions])
+        for level in range(levels):
+            own = records[row, dimensions + level * (dimensions + 1) :]
+            own[:dimensions] = problem.unrolled_below[x, level, :dimensions]
+            own[dimensions] = 0.0
+            if x == OUT and level <= problem.levels[x]:
+                own[dimensions] = problem.reduced_from[FRACTIONAL, level]
+    return records
+
+
+@kernel
+def _operand_energies(
+    problem: FlatProblem, table: UnrollingTable, x: int, rows: Ints, relaxed: Relaxed, ratio: float
+) -> Floats:
+    """[i, kind of innermost loop] the least energy (pJ) of one operand with each of these rows."""
+    energies, sizes = np.zeros((len(rows), 2)), np.empty(problem.dimensions)
+    macs = 1.0
+    for d in range(problem.dimensions):
+        macs *= problem.loop_size[d]
+    for i in range(len(rows)):
+        unrolled = table.unrollings[table.first[rows[i]] : table.first[rows[i] + 1]]
+        put_unrollings(problem, unrolled)
+        temporal_sizes(problem, unrolled, sizes)
+        cells = _own_cells(problem, x, sizes, relaxed.is_cut, ratio)
+        for link in range(relaxed.ends[x]):
+            moving, still = _least_to_cross(problem, cells, x, link, relaxed.padding)
+            energies[i, RELEVANT_FIRST] += moving
+            energies[i, IRRELEVANT_FIRST] += still
+        energies[i] *= macs * relaxed.scales[x]
+    return energies
+
+
+@kernel
+def _own_cells(problem: FlatProblem, x: int, sizes: Floats, is_cut: Flags, ratio: float) -> Cells:
+    """The cells of an operand: all loops that leave its data in place are below each.
+
+    Behind the last one is the origin, below which no loop is.
+    """
+    own = sizes.copy()
+    for d in range(len(sizes)):
+        if problem.relevance[x, d] == IRRELEVANT:
+            own[d] = 1.0
+    cells = cells_of(own, is_cut, ratio)
+    least, most = np.ones((2, len(cells.most) + 1, len(sizes)))
+    least[:-1], most[:-1] = cells.least, cells.most
+    for d in range(len(sizes)):
+        least[-1, d] = 0.0 if is_cut[d] else 1.0
+        if problem.relevance[x, d] == IRRELEVANT:
+            least[:-1, d], most[:-1, d] = sizes[d], sizes[d]
+    return Cells(cells.lattice, least, most, is_cut)
+
+
+@kernel
+def _least_to_cross(
+    problem: FlatProblem, cells: Cells, x: int, link: int, padding: Floats
+) -> tuple[float, float]:
+    """The least energy of a link for each multiply-accumulate, by the kind of innermost loop."""
+    origin = len(cells.most) - 1
+    here = _link_energy(problem, cells, origin, x, link)
+    if link == ARRAY:
+        stays = x != OUT and problem.holds_inputs == 1
+        return here, _link_energy(problem, cells, 0, x, link) if stays else here
+    least, beyond = np.inf, np.inf
+    bits, room = problem.element_bits[x, link], problem.memory_room[problem.memory[x, link]]
+    if x == OUT:
+        bits = min(bits, problem.partial_bits[x, link])
+    for p in range(origin):
+        if _fewest_elements(problem, cells, p, (x, link), padding) * bits <= room:
+            energy = _link_energy(problem, cells, p, x, link)
+            least = min(least, energy)
+            if p > 0:
+                beyond = min(beyond, energy)
+    if _fewest_elements(problem, cells, origin, (x, link), padding) * bits <= room:
+        beyond = min(beyond, here)
+    return beyond, least
+
+
 # --- the least path ---
 
 LABELS = 300_000
@@ -346,7 +461,7 @@ def _space(
     problem: FlatProblem, sizes: Floats, relaxed: Relaxed, ratio: float, goal: Goal
 ) -> Space:
     """The tables of a search for the least path through cells."""
-    cells = cells_of(sizes, problem.relevance[OUT, : len(sizes)] != IRRELEVANT, ratio)
+    cells = cells_of(sizes, relaxed.is_cut, ratio)
     spent, none = _spent(problem, cells, relaxed), np.zeros(1)
     energy = np.full(1, ENERGY, np.int64)
     resources = Resources(spent, energy, none, none, np.zeros(1, np.int64), 1)

@@ -166,6 +166,40 @@ def _axes(nodes: Sequence[SegmentNode]) -> tuple[int, ...] | str:
     return tuple(found[-MOST_AXES:]) or (reasons[-1] if reasons else "its output has one element")
 
 
+def cut_dimensions(graph: TensorGraph) -> tuple[frozenset[Dimension], ...]:
+    """[step] the dimensions of its output along which any segment may be cut into tiles.
+
+    A step of a segment writes what another one of them reads, or is the last and reads what another
+    one writes: an axis of all tiles is one of such a pair.
+    """
+    steps, found = graph.steps, [set[Dimension]() for _ in graph.steps]
+    writers = {name: n for n, step in enumerate(steps) for name in _names(step)}
+    for n, step in enumerate(steps):
+        if not _has_loops(step):
+            continue
+        nest = _nest(step)
+        reads = tuple(_reads(step, nest, writers))
+        for writer in {x.writer for x in reads if x.writer is not None}:
+            if not _has_loops(steps[writer]):
+                continue
+            own = tuple(Read(x.use, writer if x.writer == writer else None) for x in reads)
+            pair = (
+                SegmentNode(steps[writer], _nest(steps[writer]), (), ()),
+                SegmentNode(step, nest, own, ()),
+            )
+            for axis in range(len(nest.output.axes)):
+                if all(_why_whole(x, axis) is None for x in pair):
+                    found[writer].add(_dimension(pair[0], axis))
+                    found[n].add(_dimension(pair[1], axis))
+    return tuple(map(frozenset, found))
+
+
+def _has_loops(step: Step) -> bool:
+    """Whether the iterations of a step are known, so that it can run in tiles."""
+    node = step.node
+    return step.layer is not None if isinstance(node, LayerNode) else _is_counted_by_loops(node)
+
+
 def outside_name(nest: LayerNest, use: TensorUse) -> str:
     """The name of a tensor from outside; one without a name is no other operand's."""
     return use.tensor or use.source or f"{nest.name} {use.operand}"

@@ -1,5 +1,6 @@
 """Lower bounds of a network in every fused schedule: all segments, tile sizes, homes, orders."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,13 +21,14 @@ from nestmap.model import (
     VectorNode,
 )
 from nestmap.model.base import copy_with
-from nestmap.model.dims import LayerOperand
-from nestmap.model.units import CyclesShare, PicoJoules
+from nestmap.model.dims import Dimension, LayerOperand
+from nestmap.model.multicore.cn_layer import LayerNest
+from nestmap.model.units import Bits, CyclesShare, PicoJoules
 from nestmap.pipeline.stages.mapping.candidates import every_spatial_mapping
 from nestmap.pipeline.stages.mapping.layers import vector_memory
-from nestmap.search.fusion.bounds import TiledLayer
+from nestmap.search.fusion.bounds import TiledLayer, least_bits, rooms_of
 from nestmap.search.fusion.plans import FusedSteps
-from nestmap.search.fusion.segment import axis_tiles
+from nestmap.search.fusion.segment import axis_tiles, cut_dimensions, outside_name
 from nestmap.search.multicore.split.node_nests import layer_nest
 from nestmap.search.spatial.all_mappings import SpatialCandidates
 from nestmap.search.temporal.exact.space import reuses_windows
@@ -56,7 +58,7 @@ def needed_shares(graph: TensorGraph, segments: Iterable[FusedSteps]) -> Needed:
     return found
 
 
-MOST_SPATIAL: Final = 16
+MOST_SPATIAL: Final = 100_000
 """Spatial mappings of a layer of which all are bounded."""
 
 
@@ -91,39 +93,73 @@ class NetworkBound:
         """What a layer takes in all tiles of any fused schedule, copies included."""
         problem, node = self.problems[layer.name], self.graph.steps[n].node
         assert isinstance(node, LayerNode)
+        nest = layer_nest(node, 0)
         tiled = TiledLayer(
             problem,
-            layer_nest(node, 0),
-            dict(self._ends(n, problem)),
+            nest,
+            dict(self._homes(n, problem)),
             frozenset(self._moved(n, layer)),
+            frozenset(self._held(n, nest)),
+            self._cut[n],
             self.needed[n],
-            self._few_spatial_mappings(problem),
+            self._spatial_mappings(problem),
         )
         return tiled.least_energy(), tiled.least_cycles()
 
-    def _few_spatial_mappings(self, problem: MappingProblem) -> SpatialCandidates | None:
-        """All spatial mappings, if they are few and what tiles load is what they hold."""
-        if problem.constraints.spatial_mapping is None or reuses_windows(problem):
+    def _spatial_mappings(self, problem: MappingProblem) -> SpatialCandidates | None:
+        """All spatial mappings, if they are not too many and tiles load what they hold."""
+        if reuses_windows(problem):
             return None
         found = every_spatial_mapping(problem)
         return found if len(found) <= MOST_SPATIAL else None
 
-    def _ends(self, n: int, problem: MappingProblem) -> Iterator[tuple[LayerOperand, str]]:
-        """The innermost memory in which an operand may end, if any on chip."""
+    def _homes(
+        self, n: int, problem: MappingProblem
+    ) -> Iterator[tuple[LayerOperand, tuple[str, ...]]]:
+        """The memories on chip in which an operand may end, innermost first.
+
+        These serve all readers of the tensor, or have one instance, for constants and for copies of
+        inputs, which are beside tensors between layers or in the last memory that holds them. They
+        have room for what all tiles read, which no tile axis cuts.
+        """
         step, layer = self.graph.steps[n], problem.layer
         buffers = dict(step.operands)
         if not self._is_final(n):
             buffers[layer.output.name] = (step.written,)
-        for operand in layer.inputs:
-            own = [x.name for x in problem.levels(operand.name)[:-1] if x.name in self._single]
-            if not operand.constant:  # copies of inputs stay beside tensors between layers
-                own = [x for x in own if x in self._single_of_outputs]
-            if operand.name not in buffers and own:
-                yield operand.name, own[0]
-        for name, (buffer, *_) in buffers.items():
-            serving = serving_levels(self.graph, self.graph.tensor_of[buffer], self.problems)
-            if serving:
-                yield name, serving[0].name
+        constants = {x.name for x in layer.inputs if x.constant}
+        smallest = {d: 1 if d in self._cut[n] else size for d, size in layer.sizes.items()}
+        for operand in layer.operands:
+            name, least = operand.name, least_bits(layer, operand, smallest)
+            on_chip = [x.name for x in problem.levels(name)[:-1]]
+            ends = [x for x in on_chip if x in self._single and name != layer.output.name]
+            if name not in constants:
+                ends = [x for x in ends if x in self._single_of_outputs or x == ends[-1]]
+            if name in buffers:
+                tensor = self.graph.tensor_of[buffers[name][0]]
+                ends += [x.name for x in serving_levels(self.graph, tensor, self.problems)]
+            found = tuple(x for x in on_chip if x in ends and least <= self._rooms[x])
+            if found:
+                yield name, found
+
+    def _held(self, n: int, nest: LayerNest) -> Iterator[LayerOperand]:
+        """The operands of which memories hold whole tiles beside each other, no constants."""
+        given = self.graph.steps[n].operands
+        tensors = {
+            use.operand: str(given.get(use.operand, outside_name(nest, use)))
+            for use in nest.inputs
+            if not use.constant
+        }
+        counts = Counter(tensors.values())
+        yield from (name for name, tensor in tensors.items() if counts[tensor] == 1)
+        yield nest.output.operand
+
+    @cached_property
+    def _cut(self) -> tuple[frozenset[Dimension], ...]:
+        return cut_dimensions(self.graph)
+
+    @cached_property
+    def _rooms(self) -> dict[str, Bits]:
+        return rooms_of(self.accelerator)
 
     @cached_property
     def _single(self) -> frozenset[str]:
@@ -143,26 +179,26 @@ class NetworkBound:
     def _moved(self, n: int, layer: Layer) -> Iterator[LayerOperand]:
         """The operands that come from the outermost memory in any case.
 
-        Of the inputs of the network only the largest: others may be the same tensor.
+        Later reads of an input of the network may find it on chip: of all the largest counts.
         """
         for operand in layer.inputs:
-            if operand.constant or (n, operand.name) == self._largest_input:
+            if operand.constant or (n, operand.name) in self._largest_reads:
                 yield operand.name
 
     @cached_property
-    def _largest_input(self) -> tuple[int, LayerOperand] | None:
-        """The step and the operand that read most from outside the network."""
-        found = [
-            (tensor_bits(step.layer, x.name), -n, x.name)
-            for n, step in enumerate(self.graph.steps)
-            if step.layer is not None
-            for x in step.layer.inputs
-            if not x.constant and x.name not in step.operands
-        ]
-        if not found:
-            return None
-        _, n, name = max(found)
-        return -n, name
+    def _largest_reads(self) -> frozenset[tuple[int, LayerOperand]]:
+        """The step and the operand that read most of each input of the network."""
+        found: dict[str, tuple[Bits, int, LayerOperand]] = {}
+        for n, step in enumerate(self.graph.steps):
+            if step.layer is None or not isinstance(step.node, LayerNode):
+                continue
+            nest = layer_nest(step.node, 0)
+            for use in nest.inputs:
+                if not use.constant and use.operand not in step.operands:
+                    name = outside_name(nest, use)
+                    read = tensor_bits(step.layer, use.operand), n, use.operand
+                    found[name] = max(found.get(name, read), read, key=lambda x: x[0])
+        return frozenset((n, operand) for _, n, operand in found.values())
 
     def _vector(self, n: int, node: VectorNode) -> Bounds:
         """What a vector operator takes in the memory where that is least.

@@ -99,3 +99,5 @@ def test_an_attention_moves_nothing_twice() -> None:
     assert whole.tiles == HEADS * 32
     moved = sum(bytes_moved(x.cme, accelerator).get("top", 0.0) for x in total.layers)
     assert moved == 4 * HEADS * 64 * SIZE * BITS / 8
+    assert total.gap is not None
+    assert 0 <= total.gap < 0.2

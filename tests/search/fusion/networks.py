@@ -3,7 +3,7 @@
 import random
 
 from nestmap.model import Workload
-from nestmap.model.workload.builders import Precision
+from nestmap.model.workload.builders import Precision, attention
 from nestmap.pipeline.frontend.networks.image_graph import ImageGraph, Map, Window
 from nestmap.search.fusion.segment import Segment, segment_of
 from nestmap.search.tensor_homes import TensorGraph
@@ -18,6 +18,15 @@ def random_network(seed: int) -> Workload:
     for n in range(draw.randint(2, 6)):
         maps.append(_node(draw, graph, f"n{n}", maps))
     return Workload(name="random", nodes=graph.nodes("random"))
+
+
+def random_attention(seed: int) -> Workload:
+    """An attention of a few heads; heads may share keys and values."""
+    draw = random.Random(seed)
+    heads, size = draw.randint(1, 3), draw.choice((2, 3, 4, 8))
+    shared = draw.choice((heads, heads, 1))
+    queries, keys = (1, heads, draw.randint(2, 12), size), (1, shared, draw.randint(2, 12), size)
+    return Workload(name="attention", nodes=attention("attention", queries, keys))
 
 
 def _node(draw: random.Random, graph: ImageGraph, name: str, maps: list[Map]) -> Map:
