@@ -22,7 +22,7 @@ from nestmap.model import (
 )
 from nestmap.model.base import copy_with
 from nestmap.model.mapping.constraints import DEFAULT_TARGET
-from nestmap.model.workload.builders import Precision
+from nestmap.model.workload.builders import Precision, linear, network
 from nestmap.pipeline.explore.api import explore_network
 from nestmap.pipeline.explore.plan import SearchPlan, best_stage
 from nestmap.pipeline.frontend.networks.image_graph import ImageGraph, Window
@@ -309,3 +309,32 @@ def test_free_spatial_mappings_have_a_close_bound() -> None:
     total = explore_network(network, SearchPlan(objective=Objective.ENERGY, fuse=True)).total
     assert total.gap is not None
     assert 0 <= total.gap < 0.35
+
+
+def few_tokens_at_a_time(tokens: int) -> Accelerator:
+    """A buffer of as many tokens before and after a product, and one that holds half of weights."""
+    top = memory("top", size=2**40, served="D1", width=64)
+    far = copy_with(top.instance, {"read_energy": 100.0, "write_energy": 100.0})
+    return machine(
+        memory("register", size=32, operands="O", width=32),
+        memory("tokens", size=tokens * 2 * FEATURES * 8, operands="I1 O", served="D1", width=64),
+        memory("weights", size=FEATURES**2 * 4, operands="I2", served="D1", width=64),
+        copy_with(top, {"instance": far}),
+        sides={"D1": 4},
+    )
+
+
+FEATURES = 16
+
+
+def test_a_tile_is_no_larger_than_its_homes() -> None:
+    """Each tile fetches all weights, and what a tile reads is beside what it writes."""
+    first = linear("first", (1, 64, FEATURES), FEATURES)
+    second = linear("second", (1, 64, FEATURES), FEATURES, source="first")
+    found: dict[int, float] = {}
+    for tokens in (8, 16, 64):
+        case = Case(unrolled(network("products", first, second), few_tokens_at_a_time(tokens)))
+        for n, costs in least_of_all(case).items():
+            assert 0.85 * costs[0] <= case.layer_bound(n)[0] <= costs[0] * (1 + 1e-9)
+        found[tokens] = case.layer_bound(0)[0]
+    assert found[8] > found[16] > found[64]
