@@ -104,7 +104,10 @@ def _implied(search: Search, options: SearchOptions) -> str:
 def chosen_spatial(
     present: SpatialMappings | None, options: SearchOptions, search: Search
 ) -> SpatialMappings | None:
-    """The spatial mappings that the options ask for; with ``mixed`` alone, the usual number."""
+    """The spatial mappings that the options ask for.
+
+    With ``mixed`` alone, the usual number: of the exact search all, among which are mixed ones.
+    """
     wanted, mixed = options.get("spatial_mappings"), options.get("mixed")
     if wanted == "all":
         if not search.is_exhaustive:
@@ -114,7 +117,7 @@ def chosen_spatial(
     generator = given({"max_mappings": wanted, "mixed": mixed})
     if isinstance(present, SpatialMappingGeneratorStage):
         return copy_with(present, generator)
-    if wanted is not None or mixed:
+    if wanted is not None or (mixed and not search.is_exhaustive):
         return copy_with(SpatialMappingGeneratorStage(), generator)
     return present if search.is_exhaustive else None
 

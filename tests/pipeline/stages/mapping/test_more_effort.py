@@ -89,6 +89,13 @@ def test_all_spatial_mappings_share_their_work_and_are_not_worse_than_a_few() ->
     assert best.latency2[0] <= least(problem, few)
 
 
+def test_the_exact_search_tries_mixed_mappings_anyway() -> None:
+    """With 40 of a convolution of SqueezeNet on eyeriss_like, it takes less energy than with 3."""
+    assert SearchPlan.of(SearchOptions(mixed=True)) == SearchPlan.of(SearchOptions())
+    limited = SearchPlan.of(SearchOptions(search="loma", mixed=True)).spatial
+    assert limited == SpatialMappingGeneratorStage(mixed=True)
+
+
 def test_more_factors_never_take_more_cycles() -> None:
     """Those of the reference do here: see tests/properties/test_lpf_limit.py."""
     problem = MappingProblem(
