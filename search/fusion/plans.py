@@ -333,7 +333,8 @@ def plans_of(
             continue
         from_far = tuple(x for x in steps.staged[home] if _is_far(x, outside))
         cut = tuple(x for x in from_far if x.is_cut_by_all(steps.segment))
-        options = {SegmentInputs.OUTSIDE: ((),), SegmentInputs.COPIED: (cut, from_far)}
+        copied = (cut, from_far) if cut else (from_far,)
+        options = {SegmentInputs.OUTSIDE: ((),), SegmentInputs.COPIED: copied}
         inputs = options if pin.inputs is None else (pin.inputs,)
         for staged in dict.fromkeys(x for given in inputs for x in options[given]):
             fits = partial(_has_room, steps, home, staged, left)

@@ -1,14 +1,24 @@
 """Inputs that are copied first, executed tile by tile: keys and values of an attention."""
 
+from dataclasses import replace
+
 import pytest
 
-from nestmap.model import Accelerator, NetworkEvaluation, NetworkProblem, Objective, Workload
+from nestmap.model import (
+    Accelerator,
+    NetworkEvaluation,
+    NetworkProblem,
+    Objective,
+    SegmentInputs,
+    SegmentPin,
+    Workload,
+)
 from nestmap.model.workload.builders import attention
 from nestmap.pipeline.analysis.network.roofline import bytes_moved
 from nestmap.pipeline.explore.api import explore_network
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.stages.mapping.layers import layer_problems
-from nestmap.search.fusion.plans import FusedSteps, Staged, fused_steps
+from nestmap.search.fusion.plans import FusedSteps, Staged, fused_steps, plans_of
 from nestmap.search.fusion.segment import Grid, axis_tiles
 from nestmap.search.tensor_homes import TensorGraph
 from tests.costmodel.machines import machine, memory
@@ -81,6 +91,17 @@ def test_a_head_copies_its_keys_once(heads: int, queries: int, retain: tuple[boo
     given = copied["attention/scores 0"]
     assert sum(bits * times for bits, times in given.parts(grid)) == HEADS * QUERIES * SIZE * BITS
     assert given.room(grid).during == heads * queries * SIZE * BITS
+
+
+def test_inputs_that_the_mapping_has_copied_are_copied() -> None:
+    """Here keys and values, which the axis of queries does not index."""
+    every = segment(two_buffers())
+    given = tuple(x for x in every.staged["queries"] if x.memory == "keys")
+    steps = replace(every, staged={"queries": given})
+    pin = SegmentPin(last="attention", inputs=SegmentInputs.COPIED)
+    plans = list(plans_of(steps, {}, {}, {"queries": 2**16, "keys": 2**16}, pin))
+    assert plans
+    assert {plan.staged for plan in plans} == {given}
 
 
 def found(workload: Workload, accelerator: Accelerator) -> NetworkEvaluation:
