@@ -29,7 +29,7 @@ from nestmap.costmodel.transfers import is_backward
 from nestmap.model import Accelerator, InputOperand, Layer, MappingProblem, OutputOperand
 from nestmap.model.arrays import Floats
 from nestmap.model.dims import Dimension, LayerOperand
-from nestmap.model.multicore.cn_layer import LayerNest, TensorAxis
+from nestmap.model.multicore.cn_layer import TensorAxis
 from nestmap.model.units import Bits
 from nestmap.search.fusion.cells import Relaxed, least_in_tiles, least_of_rows
 from nestmap.search.spatial.all_mappings import SpatialCandidates
@@ -49,16 +49,16 @@ MOST_SPATIAL: Final = 16
 class TiledLayer:
     """A layer that may run in tiles.
 
-    ``homes`` are the memories on chip in which an operand may end, innermost first: any other comes
-    from the outermost one and goes there. Operands that are ``moved`` come from there in any case.
-    What is ``held`` of an operand is the whole of a tile. ``cut`` are the dimensions that tiles may
-    cut, and ``needed`` is the share of the output that any schedule computes. Without ``spatial``
-    mappings any is possible: only computing, and fetching what is moved, count then. Of many each
-    operand is bounded on its own.
+    ``axes`` are those of the tensor of each operand. ``homes`` are the memories on chip in which an
+    operand may end, innermost first: any other comes from the outermost one and goes there, and
+    what is ``moved`` comes from there in any case. What is ``held`` of an operand is the whole of a
+    tile. ``cut`` are the dimensions that tiles may cut, and ``needed`` is the share of the output
+    that any schedule computes. Without ``spatial`` mappings any is possible: only computing, and
+    fetching what is moved, count then. Of many each operand is bounded on its own.
     """
 
     problem: MappingProblem
-    nest: LayerNest
+    axes: Mapping[LayerOperand, tuple[TensorAxis, ...]]
     homes: Mapping[LayerOperand, tuple[str, ...]]
     moved: frozenset[LayerOperand]
     held: frozenset[LayerOperand]
@@ -187,7 +187,7 @@ class TiledLayer:
 
     @cached_property
     def _axes(self) -> tuple[_ClippedAxis, ...]:
-        return tuple(_axes(self.problem, self.nest, self.cut))
+        return tuple(_clipped_axes(self.problem.layer, self.axes, self.cut))
 
     @cached_property
     def _clipped(self) -> _Clipped:
@@ -306,17 +306,17 @@ class _ClippedAxis:
         return distinct_values(float(size), float(self.sizes[1]), first, second, 0.0)
 
 
-def _axes(
-    problem: MappingProblem, nest: LayerNest, cut: frozenset[Dimension]
+def _clipped_axes(
+    layer: Layer, axes: Mapping[LayerOperand, tuple[TensorAxis, ...]], cut: frozenset[Dimension]
 ) -> Iterator[_ClippedAxis]:
     """The axes that two loops index, in the order in which the cost model numbers them."""
-    layer = problem.layer
     for operand in layer.operands:
         for index in operand.indices:
             if len(index.terms) == 1:
                 continue
             first, second = sorted(index.terms, key=lambda x: x.dimension not in cut)
-            axis = _tensor_axis(nest, operand.name, index.dimensions)
+            found = (x for x in axes[operand.name] if set(x.dimensions) == set(index.dimensions))
+            axis = next(found)
             reach = sum(x.coefficient * (layer.sizes[x.dimension] - 1) for x in index.terms) + 1
             before = max(0, -axis.offset)
             yield _ClippedAxis(
@@ -328,10 +328,3 @@ def _axes(
                 after=max(0, reach - before - axis.size),
                 length=index.axis_length(tuple(layer.sizes[d] for d in index.dimensions)),
             )
-
-
-def _tensor_axis(
-    nest: LayerNest, operand: LayerOperand, dimensions: tuple[Dimension, ...]
-) -> TensorAxis:
-    use = next(x for x in (nest.output, *nest.inputs) if x.operand == operand)
-    return next(x for x in use.axes if set(x.dimensions) == set(dimensions))

@@ -1,8 +1,8 @@
 """Lower bounds of a network in every fused schedule: all segments, tile sizes, homes, orders."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 from math import prod
@@ -58,8 +58,11 @@ def needed_shares(graph: TensorGraph, segments: Iterable[FusedSteps]) -> Needed:
     return found
 
 
-MOST_SPATIAL: Final = 100_000
+MOST_ROWS: Final = 100_000
 """Spatial mappings of a layer of which all are bounded."""
+
+Known = dict[Hashable, Bounds]
+"""The bounds of layers, by all that they depend on."""
 
 
 @final
@@ -75,6 +78,7 @@ class NetworkBound:
     problems: Mapping[str, MappingProblem]
     accelerator: Accelerator
     needed: Needed
+    known: Known = field(default_factory=Known)
 
     def of(self, objective: Objective, mapped: Collection[str], *, vector: bool) -> ObjectiveBound:
         """The bound of an objective, of the layers that have a mapping, and vector operators."""
@@ -93,25 +97,23 @@ class NetworkBound:
         """What a layer takes in all tiles of any fused schedule, copies included."""
         problem, node = self.problems[layer.name], self.graph.steps[n].node
         assert isinstance(node, LayerNode)
-        nest = layer_nest(node, 0)
-        tiled = TiledLayer(
-            problem,
-            nest,
-            dict(self._homes(n, problem)),
-            frozenset(self._moved(n, layer)),
-            frozenset(self._held(n, nest)),
-            self._cut[n],
-            self.needed[n],
-            self._spatial_mappings(problem),
-        )
-        return tiled.least_energy(), tiled.least_cycles()
+        nest, homes = layer_nest(node, 0), dict(self._homes(n, problem))
+        axes = {x.operand: x.axes for x in (nest.output, *nest.inputs)}
+        moved, held = frozenset(self._moved(n, layer)), frozenset(self._held(n, nest))
+        facts = moved, held, self._cut[n], self.needed[n]
+        key = problem.content, tuple(axes.items()), tuple(homes.items()), facts
+        if key not in self.known:
+            spatial = self._spatial_mappings(problem)
+            tiled = TiledLayer(problem, axes, homes, *facts, spatial)
+            self.known[key] = tiled.least_energy(), tiled.least_cycles()
+        return self.known[key]
 
     def _spatial_mappings(self, problem: MappingProblem) -> SpatialCandidates | None:
         """All spatial mappings, if they are not too many and tiles load what they hold."""
         if reuses_windows(problem):
             return None
         found = every_spatial_mapping(problem)
-        return found if len(found) <= MOST_SPATIAL else None
+        return found if len(found) <= MOST_ROWS else None
 
     def _homes(
         self, n: int, problem: MappingProblem
@@ -144,8 +146,8 @@ class NetworkBound:
     def _held(self, n: int, nest: LayerNest) -> Iterator[LayerOperand]:
         """The operands of which memories hold whole tiles beside each other, no constants."""
         given = self.graph.steps[n].operands
-        tensors = {
-            use.operand: str(given.get(use.operand, outside_name(nest, use)))
+        tensors: dict[LayerOperand, Hashable] = {
+            use.operand: given.get(use.operand) or outside_name(nest, use)
             for use in nest.inputs
             if not use.constant
         }
