@@ -1,18 +1,20 @@
 """Networks with all tensors in the outermost memory, and with tensors kept on chip.
 
-Run ``python -m benchmarks.on_chip [--fuse] [--network NETWORK] [--mapping MAPPING]
-[--objective OBJECTIVE] [ACCELERATOR ...]``. With ``--fuse``, networks with whole tensors kept on
-chip, and fused. CPU time of one thread, compiled; vector operators are counted in both. That no
-network costs more with ``--keep-on-chip``, nor less than its bound, nor more with ``--fuse``, is
-asserted in the same run. Prints a row for each accelerator, network and objective.
+Run ``python -m benchmarks.on_chip [--fuse] [--network NETWORK] [--attention TOKENS]
+[--mapping MAPPING] [--objective OBJECTIVE] [ACCELERATOR ...]``. With ``--fuse``, networks with
+whole tensors kept on chip, and fused; ``--attention``: one of BERT-base alone. CPU time of one
+thread, compiled; vector operators are counted in both. That no network costs more with
+``--keep-on-chip``, nor less than its bound, nor more with ``--fuse``, is asserted in the same run.
+Prints a row for each accelerator, network and objective.
 """
 
 from argparse import ArgumentParser
 from dataclasses import dataclass
 from time import process_time
 
+import nestmap
 from benchmarks.exact import ROUNDING
-from nestmap.model import InfeasibleError, NetworkEvaluation, NetworkProblem, Objective
+from nestmap.model import InfeasibleError, NetworkEvaluation, NetworkProblem, Objective, Workload
 from nestmap.model.base import copy_with
 from nestmap.pipeline.analysis.network.roofline import bytes_moved
 from nestmap.pipeline.explore.api import explore_network, read_network
@@ -36,6 +38,7 @@ def main() -> None:
     parser = ArgumentParser(description=__doc__)
     parser.add_argument("accelerator", nargs="*", default=accelerator_names())
     parser.add_argument("--network", action="append")
+    parser.add_argument("--attention", action="append", type=int)
     parser.add_argument("--mapping")
     parser.add_argument("--objective", action="append", type=Objective)
     parser.add_argument("--fuse", action="store_true")
@@ -47,10 +50,17 @@ def main() -> None:
         warm = read_network(NETWORKS[0], machine, asked.mapping)
         for objective in OBJECTIVES:
             search(warm, SearchPlan(objective=objective, fuse=True))  # loads the kernels
-        for name in asked.network or NETWORKS:
+        heads = [attention_of(tokens) for tokens in asked.attention or ()]
+        for name in [*(asked.network or ()), *heads] or NETWORKS:
             network = read_network(name, machine, asked.mapping)
             for objective in asked.objective or OBJECTIVES:
                 print(row(network, objective, fuse=asked.fuse), flush=True)
+
+
+def attention_of(tokens: int) -> Workload:
+    """An attention of twelve heads of 64, as in BERT-base."""
+    nodes = nestmap.attention("attention", (1, 12, tokens, 64))
+    return nestmap.network(f"attention of {tokens:,} tokens", nodes)
 
 
 def row(network: NetworkProblem, objective: Objective, *, fuse: bool) -> str:
