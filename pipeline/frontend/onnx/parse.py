@@ -14,8 +14,6 @@ from pydantic import ValidationError
 from nestmap.model import InputError, NoCostNode, Tensor, Workload
 from nestmap.model.errors import violation, warn_of_input
 from nestmap.model.workload.graph import Node
-from nestmap.pipeline.frontend.onnx.access.routes import routes_of
-from nestmap.pipeline.frontend.onnx.array_operators import ARRAY_OPERATORS
 from nestmap.pipeline.frontend.onnx.densities import with_measured_densities
 from nestmap.pipeline.frontend.onnx.load.dims import set_dimensions
 from nestmap.pipeline.frontend.onnx.load.functions import inline_functions
@@ -29,9 +27,11 @@ from nestmap.pipeline.frontend.onnx.node.equal_steps import with_steps
 from nestmap.pipeline.frontend.onnx.node.movement import MOVEMENT_OPERATORS
 from nestmap.pipeline.frontend.onnx.node.precision import UNSTATED, tensor_precisions
 from nestmap.pipeline.frontend.onnx.node.reader import GraphFacts, NodeReader
+from nestmap.pipeline.frontend.onnx.operators.convert import VECTOR_OPERATORS, vector_node
+from nestmap.pipeline.frontend.onnx.operators.movement import routes_of
+from nestmap.pipeline.frontend.onnx.operators.registry import ARRAY_OPERATORS
 from nestmap.pipeline.frontend.onnx.resolve.resolve import resolve_graph
 from nestmap.pipeline.frontend.onnx.resolve.unknown_sizes import unknown_sizes_error
-from nestmap.pipeline.frontend.onnx.vector_operators import VECTOR_OPERATORS, vector_node
 from nestmap.pipeline.frontend.onnx_bytes import InputValue, default_name
 
 _KNOWN: Final = frozenset((*ARRAY_OPERATORS, *VECTOR_OPERATORS, *MOVEMENT_OPERATORS))

@@ -12,7 +12,7 @@ import onnx
 from onnx import TensorProto
 
 from nestmap.pipeline.frontend.onnx.load.shapes import Shape, shape_text, tensor_facts, whole_sizes
-from nestmap.pipeline.frontend.onnx.resolve.shape_surrogates import Types
+from nestmap.pipeline.frontend.onnx.operators.output_shapes import Types
 from nestmap.pipeline.frontend.onnx.resolve.statements import Contradiction, element_text
 
 _FIRST_BROADCAST: Final = 7

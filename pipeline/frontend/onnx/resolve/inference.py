@@ -27,14 +27,14 @@ from nestmap.pipeline.frontend.onnx.load.shapes import (
     whole_sizes,
 )
 from nestmap.pipeline.frontend.onnx.load.skeleton import SMALL
-from nestmap.pipeline.frontend.onnx.resolve.attributes import OWN_ATTRIBUTES
-from nestmap.pipeline.frontend.onnx.resolve.consistency import misfit
-from nestmap.pipeline.frontend.onnx.resolve.shape_surrogates import (
+from nestmap.pipeline.frontend.onnx.operators.output_shapes import (
     SURROGATE_OPERATORS,
     Types,
     element_of_output,
     shape_surrogates,
 )
+from nestmap.pipeline.frontend.onnx.resolve.attributes import OWN_ATTRIBUTES
+from nestmap.pipeline.frontend.onnx.resolve.consistency import misfit
 from nestmap.pipeline.frontend.onnx.resolve.statements import Contradiction, Statements, merged_type
 
 if TYPE_CHECKING:

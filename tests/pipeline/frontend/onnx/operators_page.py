@@ -6,9 +6,9 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from nestmap.pipeline.frontend.onnx.array_operators import ARRAY_OPERATORS
 from nestmap.pipeline.frontend.onnx.node.movement import MOVEMENT_OPERATORS
-from nestmap.pipeline.frontend.onnx.vector_operators import VECTOR_OPERATORS
+from nestmap.pipeline.frontend.onnx.operators.convert import VECTOR_OPERATORS
+from nestmap.pipeline.frontend.onnx.operators.registry import ARRAY_OPERATORS
 
 PAGE = Path(__file__).parents[4] / "docs" / "operators.md"
 MARKER = "<!-- from here on written by tests/pipeline/frontend/onnx/operators_page.py -->\n"

@@ -33,9 +33,9 @@ from nestmap.model.multicore.builders import (
 from nestmap.model.multicore.split_options import HintLoop
 from nestmap.pipeline.frontend.bundled import accelerator_names, multicore_names, resolve_multicore
 from nestmap.pipeline.frontend.data import bundled_cores
-from nestmap.pipeline.frontend.onnx.vector.elementwise import ELEMENTWISE
-from nestmap.pipeline.frontend.onnx.vector.operation_counts import NORMALIZATIONS
-from nestmap.pipeline.frontend.onnx.vector.pooling import REDUCTIONS
+from nestmap.pipeline.frontend.onnx.operators.elementwise import ELEMENTWISE
+from nestmap.pipeline.frontend.onnx.operators.pooling import REDUCTIONS
+from nestmap.pipeline.frontend.onnx.operators.work import NORMALIZATIONS
 from nestmap.pipeline.frontend.read.accelerator import read_core_mapping, read_multicore
 from nestmap.pipeline.frontend.read.mapping import read_mapping
 from nestmap.pipeline.frontend.yaml.hardware.core import parse_core

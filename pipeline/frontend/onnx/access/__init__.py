@@ -1,1 +1,0 @@
-"""Determines which elements of its inputs an ONNX operator reads."""

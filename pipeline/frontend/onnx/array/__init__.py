@@ -1,1 +1,0 @@
-"""Converters of the operators that the operational array computes."""

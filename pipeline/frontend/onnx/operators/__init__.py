@@ -1,0 +1,1 @@
+"""The ONNX operators that nestmap knows."""

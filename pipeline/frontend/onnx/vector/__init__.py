@@ -1,1 +1,0 @@
-"""Iterations and operations of the operators that a vector unit computes."""
