@@ -21,7 +21,7 @@ import nestmap
 from nestmap.model import InputError, InputWarning, Workload
 from nestmap.pipeline.frontend.bundled import light_names, resolve_workload
 from nestmap.pipeline.frontend.onnx import parse_onnx
-from nestmap.pipeline.frontend.onnx.node.precision import UNSTATED
+from nestmap.pipeline.frontend.onnx.load.shapes import UNSTATED
 from nestmap.pipeline.frontend.onnx_process import client, server
 from nestmap.pipeline.frontend.onnx_process.child_process import Frame
 from nestmap.pipeline.frontend.onnx_process.client import (

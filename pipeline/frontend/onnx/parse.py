@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from math import prod
 from pathlib import Path
-from typing import Final
 
 import onnx
 from pydantic import ValidationError
@@ -20,21 +19,22 @@ from nestmap.pipeline.frontend.onnx.load.functions import inline_functions
 from nestmap.pipeline.frontend.onnx.load.input_values import set_values
 from nestmap.pipeline.frontend.onnx.load.onnx_file import load_model
 from nestmap.pipeline.frontend.onnx.load.opsets import as_text
-from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, UnknownSizesError, tensor_facts
+from nestmap.pipeline.frontend.onnx.load.shapes import (
+    UNSTATED,
+    Sizes,
+    UnknownSizesError,
+    tensor_facts,
+)
 from nestmap.pipeline.frontend.onnx.load.skeleton import Skeleton, skeleton
 from nestmap.pipeline.frontend.onnx.node.broadcast_axes import repeated_axes
 from nestmap.pipeline.frontend.onnx.node.equal_steps import with_steps
-from nestmap.pipeline.frontend.onnx.node.movement import MOVEMENT_OPERATORS
-from nestmap.pipeline.frontend.onnx.node.precision import UNSTATED, tensor_precisions
 from nestmap.pipeline.frontend.onnx.node.reader import GraphFacts, NodeReader
-from nestmap.pipeline.frontend.onnx.operators.convert import VECTOR_OPERATORS, vector_node
-from nestmap.pipeline.frontend.onnx.operators.movement import routes_of
-from nestmap.pipeline.frontend.onnx.operators.registry import ARRAY_OPERATORS
+from nestmap.pipeline.frontend.onnx.operators.convert import converted
+from nestmap.pipeline.frontend.onnx.operators.registry import operator_of
+from nestmap.pipeline.frontend.onnx.resolve.precision import tensor_precisions
 from nestmap.pipeline.frontend.onnx.resolve.resolve import resolve_graph
 from nestmap.pipeline.frontend.onnx.resolve.unknown_sizes import unknown_sizes_error
 from nestmap.pipeline.frontend.onnx_bytes import InputValue, default_name
-
-_KNOWN: Final = frozenset((*ARRAY_OPERATORS, *VECTOR_OPERATORS, *MOVEMENT_OPERATORS))
 
 
 def parse_onnx(  # noqa: PLR0913 (keywords of the single entry point)
@@ -108,7 +108,7 @@ def _labels(source: Path | onnx.ModelProto) -> tuple[str, str]:
 
 
 def _workload(small: Skeleton, where: str, name: str, float_bits: int) -> Workload:
-    graph = resolve_graph(small, frozenset(ARRAY_OPERATORS), _KNOWN, where)
+    graph = resolve_graph(small, where)
     tensors = {name: tensor_facts(kind) for name, kind in graph.known.types.items()}
     outputs = [value.name for value in small.model.graph.output]
     precisions = tensor_precisions(graph.nodes, tensors, outputs, float_bits)
@@ -118,7 +118,7 @@ def _workload(small: Skeleton, where: str, name: str, float_bits: int) -> Worklo
         graph.origins,
         frozenset(node.name for node in graph.nodes),
         precisions.quantized,
-        repeated_axes(graph.nodes, tensors),
+        repeated_axes(graph.nodes, tensors, lambda name: operator_of(name).repeats),
         graph.known.values,
         graph.known.version,
         small.trusts_shapes,
@@ -130,7 +130,9 @@ def _workload(small: Skeleton, where: str, name: str, float_bits: int) -> Worklo
         reader = NodeReader(f"{where}: {node}", node, facts)
         parts: tuple[Node, ...] = ()
         try:
-            parts = with_steps(reader, tuple(_converted(reader, graph.constants)), steps)
+            made_of = [name for name in node.proto.output if name]
+            computed = bool(made_of) and graph.constants.issuperset(made_of)
+            parts = with_steps(reader, converted(reader, computed=computed), steps)
         except UnknownSizesError as error:
             unknown.append(error)
         except ValidationError as error:
@@ -173,24 +175,3 @@ def _warn_of_uncounted(workload: Workload, where: str) -> None:
 def _constants(node: Node) -> Iterator[Tensor]:
     """What a node reads that is known before the network runs."""
     return (tensor for tensor in node.inputs if tensor.constant)
-
-
-def _converted(reader: NodeReader, constants: frozenset[str]) -> Iterator[Node]:
-    """Converts an ONNX node to nodes of the workload."""
-    operator = reader.node.operator
-    outputs = [name for name in reader.node.proto.output if name]
-    computed = bool(outputs) and constants.issuperset(outputs)
-    if operator in ARRAY_OPERATORS:
-        yield from ARRAY_OPERATORS[operator](reader)
-    elif not computed and (vector := vector_node(reader)) is not None:
-        yield vector
-    else:
-        yield NoCostNode(
-            name=reader.node.name,
-            operator=operator,
-            sources=reader.sources,
-            inputs=reader.inputs,
-            outputs=reader.outputs,
-            known=computed or operator in _KNOWN,
-            routes=() if computed else routes_of(reader),
-        )

@@ -89,7 +89,7 @@ class _Read(NamedTuple):
 def _read_here(path: Path, asked: OnnxRequest) -> Workload:
     # onnx is slow to import; only what reads a file for the first time pays for it
     from nestmap.pipeline.frontend.onnx import parse_onnx  # noqa: PLC0415
-    from nestmap.pipeline.frontend.onnx.node.precision import UNSTATED  # noqa: PLC0415
+    from nestmap.pipeline.frontend.onnx.load.shapes import UNSTATED  # noqa: PLC0415
 
     bits = UNSTATED if asked.float_bits is None else asked.float_bits
     return parse_onnx(

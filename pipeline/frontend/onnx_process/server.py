@@ -9,7 +9,7 @@ from typing import Final
 from nestmap.model import InputError, Workload
 from nestmap.pipeline.frontend.onnx import parse_onnx
 from nestmap.pipeline.frontend.onnx.load.onnx_file import model_from
-from nestmap.pipeline.frontend.onnx.node.precision import UNSTATED
+from nestmap.pipeline.frontend.onnx.load.shapes import UNSTATED
 from nestmap.pipeline.frontend.onnx_process.child_process import (
     Frame,
     address_space,

@@ -66,7 +66,7 @@ def read_workload(
         raise InputError("workload", found, "a network, layers, an ONNX model, a file or a name")
     # onnx is slow to import; only commands that use it pay for it
     from nestmap.pipeline.frontend.onnx import parse_onnx  # noqa: PLC0415
-    from nestmap.pipeline.frontend.onnx.node.precision import UNSTATED  # noqa: PLC0415
+    from nestmap.pipeline.frontend.onnx.load.shapes import UNSTATED  # noqa: PLC0415
 
     bits = UNSTATED if float_bits is None else float_bits
     return parse_onnx(

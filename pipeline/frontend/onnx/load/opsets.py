@@ -12,6 +12,9 @@ from nestmap.model import InputError
 NEWEST: Final = defs.onnx_opset_version()
 """The newest version of the standard operators in the installed onnx package."""
 
+MICROSOFT: Final = "com.microsoft"
+"""The domain of the operators of ONNX Runtime."""
+
 BLOCKED: Final = "com.microsoft.nchwc"
 CHANNELS_LAST: Final = "com.ms.internal.nhwc"
 """The domains of what ONNX Runtime writes for images in blocks of channels, or with these last."""

@@ -1,5 +1,6 @@
 """Shapes and element types of the tensors of an ONNX graph, stated or inferred."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import final
 
@@ -15,11 +16,18 @@ Shape = tuple[int | str | None, ...]
 Sizes = tuple[int, ...]
 """The size of each dimension."""
 
+Types = Mapping[str, onnx.TypeProto]
+"""The types of tensors by name."""
+
 LIMIT = 2**31
 """Exclusive upper limit of sizes."""
 
 _LONGEST = 2**20
 """Longer vectors are not shapes."""
+
+UNSTATED = 8
+"""Default bits of types without a stated precision, as in ZigZag: frameworks export networks in
+float32 and float64 whatever precision they run in."""
 
 GENERATED = "unk__"
 """The prefix of names that shape inference gives to unknown dimensions."""
@@ -149,6 +157,14 @@ def shape_text(shape: Shape) -> str:
     return f"[{', '.join('?' if size is None else str(size) for size in shape)}]"
 
 
+def element_text(element: int) -> str:
+    """The name of an element type: ``float16``."""
+    known = onnx.TensorProto.DataType.values()
+    return (
+        onnx.TensorProto.DataType.Name(element).lower() if element in known else f"number {element}"
+    )
+
+
 def whole_sizes(shape: Shape | None) -> Sizes | None:
     """The sizes of a shape, possibly 0; ``None`` if one is unknown or too large."""
     if shape is None:
@@ -162,3 +178,48 @@ def _size(dim: onnx.TensorShapeProto.Dimension) -> int | str | None:
         return int(dim.dim_value)
     name = str(dim.dim_param)  # bytes if not UTF-8
     return None if name.startswith(GENERATED) else name or None
+
+
+@final
+@dataclass(frozen=True)
+class TypedNode:
+    """A node with the types of its tensors and the version of the standard operators."""
+
+    proto: onnx.NodeProto
+    types: Types
+    version: int
+
+    def has(self, position: int) -> bool:
+        """Whether the node has that input."""
+        return any(self.proto.input[position : position + 1])
+
+    def shape(self, position: int) -> Shape | None:
+        """The shape of an input; ``None`` if unknown or missing."""
+        names = self.proto.input
+        return self._shape(names[position]) if position < len(names) else None
+
+    def axes(self, position: int) -> Shape:
+        """The shape of an input; empty if unknown or missing."""
+        return self.shape(position) or ()
+
+    def element(self, position: int) -> int:
+        """The element type of an input; 0 if unknown or missing."""
+        names = self.proto.input
+        kind = self.types.get(names[position]) if position < len(names) else None
+        return 0 if kind is None else tensor_facts(kind).element
+
+    def output(self) -> Shape | None:
+        """The shape of the first output; ``None`` if unknown."""
+        return self._shape(self.proto.output[0]) if self.proto.output else None
+
+    def integer(self, name: str, default: int) -> int:
+        """An integer attribute."""
+        return next((a.i for a in self.proto.attribute if a.name == name), default)
+
+    def integers(self, name: str) -> Sizes | None:
+        """An attribute with a list of integers; ``None`` if missing."""
+        return next((tuple(a.ints) for a in self.proto.attribute if a.name == name), None)
+
+    def _shape(self, name: str) -> Shape | None:
+        kind = self.types.get(name) if name else None
+        return None if kind is None else tensor_facts(kind).shape

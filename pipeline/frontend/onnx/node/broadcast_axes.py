@@ -6,7 +6,6 @@ Expand before the product. The product can read the unrepeated tensor instead.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
-from typing import Final
 
 from nestmap.pipeline.frontend.onnx.load.graph import GraphNode
 from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, TensorFacts, whole_sizes
@@ -17,29 +16,33 @@ Factor = tuple[int, bool]
 Axes = tuple[tuple[Factor, ...], ...]
 """The axes of a tensor, each a product of factors, outermost first."""
 
-_RESHAPES: Final = ("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Cast")
-_SCALES: Final = ("Mul", "Div")
+RepeatRule = Callable[[GraphNode, Axes, Sizes, Mapping[str, TensorFacts]], Axes | None]
+"""The axes of an output of known sizes, given those of the first input."""
 
 
 def repeated_axes(
-    nodes: Sequence[GraphNode], tensors: Mapping[str, TensorFacts]
+    nodes: Sequence[GraphNode],
+    tensors: Mapping[str, TensorFacts],
+    rule_of: Callable[[str], RepeatRule | None],
 ) -> Mapping[str, Axes]:
     """The axes of all tensors with repeated values, by tensor.
 
     Args:
         nodes: all nodes in topological order.
         tensors: shapes and types of their tensors.
+        rule_of: what an operator does to repeated values; ``None``: that is not known.
     """
     known: dict[str, Axes] = {}
     for node in nodes:
         read, made = node.proto.input, node.proto.output
-        if not read or not made or node.operator not in _RULES:
+        rule = rule_of(node.operator)
+        if not read or not made or rule is None:
             continue
         before, after = _sizes(tensors, read[0]), _sizes(tensors, made[0])
         if before is None or after is None or prod(after) == 0:
             continue
         axes = known.get(read[0], unrepeated_axes(before))
-        moved = _RULES[node.operator](node, axes, after, tensors)
+        moved = rule(node, axes, after, tensors)
         if moved is not None and any(repeated for axis in moved for _, repeated in axis):
             known[made[0]] = moved
     return known
@@ -93,7 +96,7 @@ def _sizes(tensors: Mapping[str, TensorFacts], name: str) -> Sizes | None:
     return None if facts is None else whole_sizes(facts.shape)
 
 
-def _reshape(_: GraphNode, axes: Axes, after: Sizes, __: Mapping[str, TensorFacts]) -> Axes | None:
+def reshaped(_: GraphNode, axes: Axes, after: Sizes, __: Mapping[str, TensorFacts]) -> Axes | None:
     """The same factors, distributed over other axes; ``None`` if a factor cannot be split."""
     left = [factor for axis in reversed(axes) for factor in reversed(axis)]
     spread: list[tuple[Factor, ...]] = []
@@ -114,31 +117,24 @@ def _reshape(_: GraphNode, axes: Axes, after: Sizes, __: Mapping[str, TensorFact
     return tuple(spread)
 
 
-def _transpose(node: GraphNode, axes: Axes, _: Sizes, __: Mapping[str, TensorFacts]) -> Axes | None:
+def transposed(node: GraphNode, axes: Axes, _: Sizes, __: Mapping[str, TensorFacts]) -> Axes | None:
+    """The axes in another order."""
     order = next((list(x.ints) for x in node.proto.attribute if x.name == "perm"), None)
     places = range(len(axes))[::-1] if order is None else order
     return tuple(axes[i] for i in places) if sorted(places) == list(range(len(axes))) else None
 
 
-def _expand(_: GraphNode, axes: Axes, after: Sizes, __: Mapping[str, TensorFacts]) -> Axes | None:
+def expanded(_: GraphNode, axes: Axes, after: Sizes, __: Mapping[str, TensorFacts]) -> Axes | None:
+    """An axis of one element that becomes longer has equal values."""
     own = ((),) * (len(after) - len(axes)) + axes
     pairs = zip(own, after, strict=False)
     return tuple(axis if axis or size == 1 else ((size, True),) for axis, size in pairs)
 
 
-def _scale(
+def scaled(
     node: GraphNode, axes: Axes, after: Sizes, tensors: Mapping[str, TensorFacts]
 ) -> Axes | None:
     """A product with a single number preserves repetition."""
     others = [_sizes(tensors, name) for name in node.proto.input[1:]]
     single = all(sizes is not None and prod(sizes) == 1 for sizes in others)
     return axes if single and len(after) == len(axes) else None
-
-
-_Rule = Callable[[GraphNode, Axes, Sizes, Mapping[str, TensorFacts]], Axes | None]
-_RULES: Final[Mapping[str, _Rule]] = {
-    **dict.fromkeys(_RESHAPES, _reshape),
-    **dict.fromkeys(_SCALES, _scale),
-    "Transpose": _transpose,
-    "Expand": _expand,
-}

@@ -22,8 +22,7 @@ from nestmap.model.workload.access import AccessRoute, VectorNest
 from nestmap.model.workload.layer import MAX_MACS
 from nestmap.model.workload.loop_nests import Indices, InputIndices, LoopNest
 from nestmap.model.workload.sum_bits import ASSUMED_SUMS
-from nestmap.pipeline.frontend.onnx.load.shapes import Sizes
-from nestmap.pipeline.frontend.onnx.node.precision import UNSTATED
+from nestmap.pipeline.frontend.onnx.load.shapes import UNSTATED, Sizes
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
 
 

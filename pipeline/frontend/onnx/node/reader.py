@@ -13,6 +13,7 @@ from nestmap.pipeline.frontend.onnx.load.graph import GraphNode, Origin
 from nestmap.pipeline.frontend.onnx.load.opsets import NEWEST
 from nestmap.pipeline.frontend.onnx.load.shapes import (
     LIMIT,
+    UNSTATED,
     Shape,
     Sizes,
     TensorFacts,
@@ -21,7 +22,6 @@ from nestmap.pipeline.frontend.onnx.load.shapes import (
     whole_sizes,
 )
 from nestmap.pipeline.frontend.onnx.node.broadcast_axes import Axes
-from nestmap.pipeline.frontend.onnx.node.precision import UNSTATED
 
 _A = onnx.AttributeProto
 

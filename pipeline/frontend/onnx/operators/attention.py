@@ -1,12 +1,16 @@
 """Converts attention operators of the ONNX standard; see ``attention_core`` for the layers."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Final
 
 from nestmap.model.workload.graph import Node
 from nestmap.model.workload.loop_nests import matrix_product
-from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, shape_text
+from nestmap.pipeline.frontend.onnx.load.opsets import MICROSOFT
+from nestmap.pipeline.frontend.onnx.load.shapes import Shape, Sizes, TypedNode, shape_text
 from nestmap.pipeline.frontend.onnx.node import node_expansion as expansion
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
+from nestmap.pipeline.frontend.onnx.operators import output_shapes as shapes
 from nestmap.pipeline.frontend.onnx.operators.attention_core import (
     AttentionOperands,
     Heads,
@@ -15,6 +19,8 @@ from nestmap.pipeline.frontend.onnx.operators.attention_core import (
     heads_of,
     output_sizes,
 )
+from nestmap.pipeline.frontend.onnx.operators.output_shapes import ElementSource
+from nestmap.pipeline.frontend.onnx.operators.record import Layers, Operator
 
 _SOFTCAP = 3  # divide, tanh, multiply
 
@@ -22,15 +28,12 @@ _SOFTCAP = 3  # divide, tanh, multiply
 # The rotary embeddings of queries and keys in some of them are not counted.
 
 
-def projected_attention(
+def _projected_attention(
     node: NodeReader, masks: tuple[int, ...] = (3, 5), past: int = 4
 ) -> tuple[Node, ...]:
     """Converts an Attention node of ONNX Runtime, where one product gives queries, keys and values.
 
     ``masks`` are the positions of inputs that are added to scores, ``past`` that of the cache.
-
-    Raises:
-        InputError: if shapes or attributes do not match.
     """
     image, weight = node.sizes(0), node.sizes(1)
     if len(image) != 3 or len(weight) != 2 or image[2] != weight[0]:
@@ -53,21 +56,13 @@ def projected_attention(
     return (projection, *joints, *attention_nodes(node, given))
 
 
-def quantized_attention(node: NodeReader) -> tuple[Node, ...]:
-    """Converts a QAttention node: an Attention node of quantized activations and weights.
-
-    Raises:
-        InputError: if shapes or attributes do not match.
-    """
-    return projected_attention(node, masks=(5,), past=8)
+def _quantized_attention(node: NodeReader) -> tuple[Node, ...]:
+    """Converts a QAttention node: an Attention node of quantized activations and weights."""
+    return _projected_attention(node, masks=(5,), past=8)
 
 
-def multi_head_attention(node: NodeReader) -> tuple[Node, ...]:
-    """Converts a MultiHeadAttention node, with separate or packed queries, keys and values.
-
-    Raises:
-        InputError: if shapes or attributes do not match.
-    """
+def _multi_head_attention(node: NodeReader) -> tuple[Node, ...]:
+    """Converts a MultiHeadAttention node, with separate or packed queries, keys and values."""
     count = node.integer("num_heads", 0, least=0)
     query, key, values = _apart(node, count)
     key, join_keys = append_to_cache(node, key, 6, "present_key")
@@ -78,16 +73,13 @@ def multi_head_attention(node: NodeReader) -> tuple[Node, ...]:
     return (*join_keys, *join_values, *nodes)
 
 
-def group_query_attention(node: NodeReader) -> tuple[Node, ...]:
+def _group_query_attention(node: NodeReader) -> tuple[Node, ...]:
     """Converts a GroupQueryAttention node, where several query heads share a key head.
 
     A SparseAttention node has the same inputs up to the cache; blocks of keys that its layout
     leaves out count, as masked scores do. The keys are those of ``present_key`` if its shape is
     known, else the past and the new ones. If past and present share a buffer, they are the whole
     buffer.
-
-    Raises:
-        InputError: if shapes or attributes do not match.
     """
     heads = node.integer("num_heads", 0, least=0)
     key_heads = node.integer("kv_num_heads", 0, least=0)
@@ -105,14 +97,11 @@ def group_query_attention(node: NodeReader) -> tuple[Node, ...]:
     return (*join_keys, *join_values, *nodes)
 
 
-def decoder_attention(node: NodeReader) -> tuple[Node, ...]:
+def _decoder_attention(node: NodeReader) -> tuple[Node, ...]:
     """Converts a DecoderMaskedMultiHeadAttention node: queries of one token, with a cache.
 
     Keys and values with four axes are those of an encoder. If past and present share a buffer, the
     keys are the whole buffer.
-
-    Raises:
-        InputError: if shapes or attributes do not match.
     """
     count = node.integer("num_heads", 0, least=0)
     query, key, values = _apart(node, count) if node.has(1) else _grouped(node, count, count)
@@ -125,14 +114,11 @@ def decoder_attention(node: NodeReader) -> tuple[Node, ...]:
     return (*join_keys, *join_values, *nodes)
 
 
-def paged_attention(node: NodeReader) -> tuple[Node, ...]:
+def _paged_attention(node: NodeReader) -> tuple[Node, ...]:
     """Converts a PagedAttention node, whose keys and values lie in blocks of a cache.
 
     Every token attends to all places of the blocks that the table has for its sequence; sequences
     have equally many tokens, if that is possible.
-
-    Raises:
-        InputError: if shapes or attributes do not match.
     """
     heads, key_heads = (node.integer(x, 0, least=1) for x in ("num_heads", "kv_num_heads"))
     read, cache, table = node.sizes(0), node.sizes(3), node.sizes(7)
@@ -217,12 +203,8 @@ def _masks(node: NodeReader, *positions: int) -> int:
 # --- converts attention operators of the ONNX standard ---
 
 
-def attention(node: NodeReader) -> tuple[Node, ...]:
-    """Converts an Attention node, with three or four axes, with or without a cache.
-
-    Raises:
-        InputError: if shapes or attributes do not match.
-    """
+def _attention(node: NodeReader) -> tuple[Node, ...]:
+    """Converts an Attention node, with three or four axes, with or without a cache."""
     flat = len(node.sizes(0)) == 3
     query_heads = node.integer("q_num_heads", 0, least=0) if flat else 0
     key_heads = node.integer("kv_num_heads", 0, least=0) if flat else 0
@@ -237,13 +219,72 @@ def attention(node: NodeReader) -> tuple[Node, ...]:
     return (*join_keys, *join_values, *nodes)
 
 
-def flex_attention(node: NodeReader) -> tuple[Node, ...]:
-    """Converts a FlexAttention node; its subgraphs, which modify scores, are not counted.
-
-    Raises:
-        InputError: if shapes do not match.
-    """
+def _flex_attention(node: NodeReader) -> tuple[Node, ...]:
+    """Converts a FlexAttention node; its subgraphs, which modify scores, are not counted."""
     given = AttentionOperands(heads_of(node, 0, 0), heads_of(node, 1, 0), heads_of(node, 2, 0))
     nodes = attention_nodes(node, given)
     node.check_output(output_sizes(given, flat=False))
     return nodes
+
+
+def _projected_shape(node: TypedNode) -> Shape | None:
+    """One product gives query, key and value; the output is as wide as the value."""
+    image, weights = node.axes(0), node.axes(1)
+    stated = node.integers("qkv_hidden_sizes") or ()
+    if len(weights) != 2 or not isinstance(weights[1], int) or len(stated) not in (0, 3):
+        return None
+    return (*image[:-1], stated[2] if stated else weights[1] // 3) if image else None
+
+
+def _multi_head_shape(node: TypedNode) -> Shape | None:
+    query, value = node.axes(0), node.axes(2)
+    return (*query[:2], value[2]) if len(query) == len(value) == 3 else None
+
+
+def _grouped_shape(node: TypedNode) -> Shape | None:
+    """Without a key input, the first input packs queries, keys and values."""
+    packed, heads = node.axes(0), node.integer("num_heads", 0)
+    if node.has(1):
+        return packed or None
+    total = heads + 2 * node.integer("kv_num_heads", 0)
+    if len(packed) not in (2, 3) or not isinstance(packed[-1], int) or total <= 0:
+        return None
+    return (*packed[:-1], packed[-1] // total * heads)
+
+
+def _decoder_shape(node: TypedNode) -> Shape | None:
+    """As wide as the value; one input packs query, key and value of equal widths."""
+    packed = node.axes(0)
+    if node.has(2):
+        return _multi_head_shape(node) if len(node.axes(2)) == 3 else packed or None
+    if len(packed) != 3 or not isinstance(packed[2], int):
+        return None
+    return (*packed[:2], packed[2] // 3)
+
+
+ATTENTIONS: Final[Mapping[str, Operator]] = {
+    "Attention": Operator(Layers(_attention)),
+    "ai.onnx.preview.FlexAttention": Operator(Layers(_flex_attention)),
+    f"{MICROSOFT}.Attention": Operator(
+        Layers(_projected_attention), shapes.shaped(_projected_shape)
+    ),
+    f"{MICROSOFT}.QAttention": Operator(
+        Layers(_quantized_attention),
+        shapes.shaped(_projected_shape),
+        ElementSource(3, shapes.FLOAT),
+    ),
+    f"{MICROSOFT}.MultiHeadAttention": Operator(
+        Layers(_multi_head_attention), shapes.shaped(_multi_head_shape)
+    ),
+    f"{MICROSOFT}.DecoderMaskedMultiHeadAttention": Operator(
+        Layers(_decoder_attention), shapes.shaped(_decoder_shape)
+    ),
+    **dict.fromkeys(
+        (f"{MICROSOFT}.GroupQueryAttention", f"{MICROSOFT}.SparseAttention"),
+        Operator(Layers(_group_query_attention), shapes.shaped(_grouped_shape)),
+    ),
+    f"{MICROSOFT}.PagedAttention": Operator(
+        Layers(_paged_attention), shapes.shaped(_grouped_shape)
+    ),
+}
+"""The attentions with scores; see ``linear_attention`` for those without."""

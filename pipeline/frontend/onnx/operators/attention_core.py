@@ -17,8 +17,8 @@ from nestmap.model.workload.operation_counts import OPERATIONS, SCALE_OPERATIONS
 from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, shape_text
 from nestmap.pipeline.frontend.onnx.node import node_expansion as expansion
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
+from nestmap.pipeline.frontend.onnx.operators.axis_reads import softmax_nest
 from nestmap.pipeline.frontend.onnx.operators.operand_routes import concat_routes
-from nestmap.pipeline.frontend.onnx.operators.vector_nests import softmax_nest
 
 
 @final

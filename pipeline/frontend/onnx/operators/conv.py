@@ -6,6 +6,7 @@ last (depth). A convolution along one axis is a two-dimensional one of height 1.
 its layers differ if height and width differ.)
 """
 
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from nestmap.model.base import copy_with
@@ -17,12 +18,21 @@ from nestmap.model.workload.loop_nests import (
     gathered_convolution,
     with_channels_last,
 )
-from nestmap.pipeline.frontend.onnx.load.opsets import BLOCKED, CHANNELS_LAST, LARGEST_BLOCK
-from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, shape_text
+from nestmap.pipeline.frontend.onnx.load.opsets import (
+    BLOCKED,
+    CHANNELS_LAST,
+    LARGEST_BLOCK,
+    MICROSOFT,
+)
+from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, TypedNode, shape_text
 from nestmap.pipeline.frontend.onnx.node import node_expansion as expansion
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
+from nestmap.pipeline.frontend.onnx.operators import checks
+from nestmap.pipeline.frontend.onnx.operators import output_shapes as shapes
+from nestmap.pipeline.frontend.onnx.operators.axis_reads import sample_nest
 from nestmap.pipeline.frontend.onnx.operators.operand_routes import concat_routes
-from nestmap.pipeline.frontend.onnx.operators.vector_nests import sample_nest
+from nestmap.pipeline.frontend.onnx.operators.output_shapes import ElementSource
+from nestmap.pipeline.frontend.onnx.operators.record import Layers, Operator
 
 _AUTO_PADS: Final = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
 
@@ -30,35 +40,23 @@ _AUTO_PADS: Final = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
 _SAMPLE: Final = 13
 
 
-def conv(node: NodeReader) -> tuple[Node, ...]:
-    """Converts a Conv, ConvInteger or FusedConv node, whose first inputs are image and weights.
-
-    Raises:
-        InputError: if shapes or attributes do not match.
-    """
-    return _conv(node, 1, channels_last=False)
+def _conv(node: NodeReader) -> tuple[Node, ...]:
+    """Converts a Conv, ConvInteger or FusedConv node, whose first inputs are image and weights."""
+    return _converted(node, 1, channels_last=False)
 
 
-def conv_channels_last(node: NodeReader) -> tuple[Node, ...]:
-    """Converts a Conv node of ONNX Runtime whose image has its channels on the last axis.
-
-    Raises:
-        InputError: if shapes or attributes do not match.
-    """
-    return _conv(node, 1, channels_last=True)
+def _conv_channels_last(node: NodeReader) -> tuple[Node, ...]:
+    """Converts a Conv node of ONNX Runtime whose image has its channels on the last axis."""
+    return _converted(node, 1, channels_last=True)
 
 
-def qlinear_conv(node: NodeReader) -> tuple[Node, ...]:
-    """Converts a QLinearConv node, whose final outputs are quantized.
-
-    Raises:
-        InputError: if shapes or attributes do not match.
-    """
+def _qlinear_conv(node: NodeReader) -> tuple[Node, ...]:
+    """Converts a QLinearConv node, whose final outputs are quantized."""
     internal = node.node.operator == f"{CHANNELS_LAST}.QLinearConv"
-    return _conv(node, 3, channels_last=internal or node.flag("channels_last"))
+    return _converted(node, 3, channels_last=internal or node.flag("channels_last"))
 
 
-def _conv(node: NodeReader, weight: int, *, channels_last: bool) -> tuple[Node, ...]:
+def _converted(node: NodeReader, weight: int, *, channels_last: bool) -> tuple[Node, ...]:
     image = node.sizes(0)
     if channels_last:
         image = (*image[:1], *image[-1:], *image[1:-1])
@@ -70,12 +68,8 @@ def _conv(node: NodeReader, weight: int, *, channels_last: bool) -> tuple[Node, 
     return expansion.single_layer(node, nest, values)
 
 
-def causal_conv(node: NodeReader) -> tuple[Node, ...]:
-    """Converts a CausalConvWithState node, a depthwise convolution over state and input joined.
-
-    Raises:
-        InputError: if shapes do not match.
-    """
+def _causal_conv(node: NodeReader) -> tuple[Node, ...]:
+    """Converts a CausalConvWithState node, a depthwise convolution over state and input joined."""
     image, weight = node.sizes(0), node.sizes(1)
     if len(image) != 3 or weight[:2] != (image[1], 1) or len(weight) != 3:
         found = f"input {shape_text(image)} and weights {shape_text(weight)}"
@@ -98,14 +92,11 @@ def causal_conv(node: NodeReader) -> tuple[Node, ...]:
     return joint, expansion.layer_node(node, nest, {"W": weights, "I": whole})
 
 
-def deform_conv(node: NodeReader) -> tuple[Node, ...]:
+def _deform_conv(node: NodeReader) -> tuple[Node, ...]:
     """Converts a DeformConv node: the weights are multiplied with bilinear samples of the image.
 
     There is one sample for each output position and kernel element, so unlike in a Conv no input is
     read twice. The vector unit computes the samples.
-
-    Raises:
-        InputError: if shapes or attributes do not match.
     """
     image = node.sizes(0)
     if len(image) != 4:
@@ -238,3 +229,44 @@ def _auto_padded(axis: Axis, auto_pad: str) -> Axis:
     less, more = missing // 2, missing - missing // 2
     padding = (less, more) if auto_pad == "SAME_UPPER" else (more, less)
     return copy_with(axis, {"padding": padding})
+
+
+def _image_shape(weight: int) -> shapes.ShapeRule:
+    """A convolution; ``weight`` is the position of the weights."""
+
+    def rule(node: TypedNode) -> Iterator[shapes.ShapeSurrogate]:
+        kernels = node.axes(weight)
+        matches = 2 < len(kernels) == len(node.axes(0))
+        if matches and isinstance(kernels[1], int):
+            channels = kernels[1] * node.integer("group", 1)
+            yield from shapes.on_image(node, "Conv", (channels, kernels))
+
+    return rule
+
+
+_BIAS: Final = "a bias"
+_FLOATS: Final = (checks.numbers(0, 1), checks.one_axis(2, _BIAS, checks.extent(1, 0)))
+_QUANTIZED: Final = Operator(Layers(_qlinear_conv), _image_shape(3), ElementSource(7))
+
+CONVOLUTIONS: Final[Mapping[str, Operator]] = {
+    "Conv": Operator(Layers(_conv), checks=_FLOATS),
+    "ConvInteger": Operator(Layers(_conv), checks=(checks.numbers(0, 1),)),
+    "QLinearConv": Operator(
+        Layers(_qlinear_conv),
+        checks=(checks.numbers(0, 3), checks.one_axis(8, _BIAS, checks.extent(3, 0))),
+    ),
+    "DeformConv": Operator(
+        Layers(_deform_conv),
+        checks=(checks.numbers(0, 1), checks.one_axis(3, _BIAS, checks.extent(1, 0))),
+    ),
+    **dict.fromkeys(
+        ("CausalConvWithState", f"{MICROSOFT}.CausalConvWithState"), Operator(Layers(_causal_conv))
+    ),
+    f"{MICROSOFT}.FusedConv": Operator(Layers(_conv), shapes.like("Conv", 0, 1), checks=_FLOATS),
+    f"{MICROSOFT}.NhwcFusedConv": Operator(Layers(_conv_channels_last), _image_shape(1)),
+    f"{MICROSOFT}.QLinearConv": _QUANTIZED,
+    f"{BLOCKED}.Conv": Operator(Layers(_conv), _image_shape(1)),
+    f"{CHANNELS_LAST}.Conv": Operator(Layers(_conv_channels_last), _image_shape(1)),
+    f"{CHANNELS_LAST}.QLinearConv": _QUANTIZED,
+}
+"""The convolutions, apart from transposed ones."""

@@ -1,70 +1,172 @@
-"""Lists the ONNX operators that the vector unit computes, with their operation counts.
+"""Converts ONNX nodes to nodes of the workload, as the records of their operators say."""
 
-One operation is an addition, subtraction, multiplication or division; a comparison, selection or
-maximum; rounding, a change of sign or of type; or a function of one or two numbers for which
-hardware has an instruction or a table (exp, log, sqrt, power, sine, tanh, erf, sigmoid). A
-composite operator is counted as its definition in the ONNX standard, with the maximum subtracted
-before a sum of exponentials. Only operations of each iteration count: the single division, root or
-logarithm at the end of a row, window or channel does not, nor do addresses, random numbers and data
-movement. Networks are in inference mode: Dropout moves data, and BatchNormalization is a product
-and a sum.
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 
-The iterations of an elementwise operator are the elements of its output, those of a window operator
-output times kernel, and those of reductions, normalizations, scans and sorting the elements of the
-input.
-"""
-
-from collections.abc import Mapping
-from typing import Final
-
-from nestmap.model import Tensor, VectorNode
+from nestmap.model import InputError, NoCostNode, Tensor, VectorNode
+from nestmap.model.base import copy_with
+from nestmap.model.workload.access import AccessRoute, VectorNest
+from nestmap.model.workload.graph import Node
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
-from nestmap.pipeline.frontend.onnx.operators.elementwise import ELEMENTWISE
-from nestmap.pipeline.frontend.onnx.operators.pooling import POOLING, REDUCTIONS
-from nestmap.pipeline.frontend.onnx.operators.vector_nests import nest_of
-from nestmap.pipeline.frontend.onnx.operators.work import NORMALIZATIONS, Rule
-
-VECTOR_OPERATORS: Final[Mapping[str, Rule]] = {
-    **ELEMENTWISE,
-    **POOLING,
-    **NORMALIZATIONS,
-    **REDUCTIONS,
-}
-"""The rule that counts the iterations and operations of each vector operator."""
+from nestmap.pipeline.frontend.onnx.node.static_values import output_sizes
+from nestmap.pipeline.frontend.onnx.operators.axis_reads import Axes, ReadRule, vector_nest
+from nestmap.pipeline.frontend.onnx.operators.record import Layers, Movement, RouteRule, Vector
+from nestmap.pipeline.frontend.onnx.operators.registry import operator_of
 
 
-def vector_node(reader: NodeReader) -> VectorNode | None:
-    """Converts a vector operator to a node of the workload.
+def converted(reader: NodeReader, *, computed: bool) -> tuple[Node, ...]:
+    """Converts an ONNX node to nodes of the workload.
 
-    ``None`` if the node is not a vector operator, if a tensor has an unknown size, or if nothing is
-    computed when the network runs: there are no elements, or all inputs are constants.
+    Args:
+        reader: the ONNX node.
+        computed: whether its outputs are known before the network runs.
 
     Raises:
-        InputError: if attributes are invalid.
+        InputError: if shapes or attributes do not match.
     """
-    operator = reader.node.operator
-    if operator not in VECTOR_OPERATORS:
-        return None
+    becomes = operator_of(reader.node.operator).becomes
+    match becomes:
+        case Layers():
+            return becomes.convert(reader)
+        case Vector() if not computed:
+            node = _vector_node(reader, becomes)
+            return (_without_cost(reader, known=True),) if node is None else (node,)
+        case _:
+            known = computed or becomes is not None
+            rule = becomes.routes if isinstance(becomes, Movement) else None
+            routes = () if computed else _routes(reader, rule)
+            return (_without_cost(reader, known=known, routes=routes),)
+
+
+def _without_cost(
+    reader: NodeReader, *, known: bool, routes: tuple[AccessRoute, ...] | None = None
+) -> NoCostNode:
+    return NoCostNode(
+        name=reader.node.name,
+        operator=reader.node.operator,
+        sources=reader.sources,
+        inputs=reader.inputs,
+        outputs=reader.outputs,
+        known=known,
+        routes=routes,
+    )
+
+
+# --- vector work ---
+
+
+def _vector_node(reader: NodeReader, vector: Vector) -> VectorNode | None:
+    """The node of a vector operator.
+
+    ``None`` if a tensor has an unknown size, or if nothing is computed when the network runs: there
+    are no elements, or all inputs are constants.
+    """
     inputs, outputs = _read(reader), reader.outputs
     if not outputs or all(tensor.constant for tensor in inputs):
         return None
     if any(tensor.sizes is None for tensor in (*inputs, *outputs)):
         return None
-    work = VECTOR_OPERATORS[operator](reader)
+    work = vector.work(reader)
     if 0 in work.iterations:
         return None
     return VectorNode(
         name=reader.node.name,
-        operator=operator,
+        operator=reader.node.operator,
         sources=reader.sources,
         iterations=work.iterations,
         operations=work.operations,
         inputs=inputs,
         outputs=outputs,
-        nest=nest_of(reader, inputs),
+        nest=_nest(reader, vector.reads, inputs),
     )
 
 
 def _read(reader: NodeReader) -> tuple[Tensor, ...]:
     """The inputs that are read; CastLike uses only the type of its second one."""
     return reader.inputs[:1] if reader.node.operator == "CastLike" else reader.inputs
+
+
+def _nest(
+    reader: NodeReader, rule: ReadRule | None, tensors: Sequence[Tensor]
+) -> VectorNest | None:
+    """The nest of a node; ``None`` if an output element may need all elements of the inputs.
+
+    If attributes are inconsistent, the model is still parsed, and the reads are unknown.
+
+    Args:
+        reader: the ONNX node, with known sizes.
+        rule: the reads of its operator.
+        tensors: the inputs of the nest.
+    """
+    if rule is None:
+        return None
+    try:
+        output, reads = output_sizes(reader), rule(reader)
+        return vector_nest(output, reads, tuple(_accesses(reader, reads.inputs, tensors)))
+    except (InputError, ValueError, LookupError):  # inconsistent shapes
+        return None
+
+
+def _accesses(
+    reader: NodeReader, inputs: Mapping[int, Axes], tensors: Sequence[Tensor]
+) -> Iterator[Axes | None]:
+    """The indices of each tensor, which may be several inputs of the node at once.
+
+    Raises:
+        ValueError: if a rule is for another number of axes.
+    """
+    ways = dict[str, list[Axes | None]]()
+    for position, name in enumerate(reader.node.proto.input):
+        ways.setdefault(name, []).append(inputs.get(position))
+    for tensor in tensors:
+        axes = _joined(ways[tensor.name])
+        if axes is not None and len(axes) != len(tensor.sizes or ()):
+            raise ValueError(
+                f"indices {axes} of a tensor {tensor.sizes}; expected one for each axis"
+            )
+        yield axes
+
+
+def _joined(ways: Sequence[Axes | None]) -> Axes | None:
+    """The union of several reads: an axis that they index differently is read whole."""
+    known = [axes for axes in ways if axes is not None]
+    if len(known) < len(ways):
+        return None
+    return tuple(same[0] if len({*same}) == 1 else None for same in zip(*known, strict=True))
+
+
+# --- data movement ---
+
+
+def _routes(reader: NodeReader, rule: RouteRule | None) -> tuple[AccessRoute, ...] | None:
+    """The routes of a node; ``None`` if the elements of its outputs may come from anywhere.
+
+    Positions refer to ``reader.inputs`` and ``reader.outputs``.
+    """
+    if rule is None:
+        return None
+    try:
+        return tuple(_placed(reader, rule(reader)))
+    except (InputError, ValueError, LookupError):  # inconsistent shapes
+        return None
+
+
+def _placed(reader: NodeReader, routes: Iterable[AccessRoute]) -> Iterator[AccessRoute]:
+    """The routes with positions among the tensors that are present, without duplicates.
+
+    Raises:
+        ValueError: if a route does not match the sizes of its output and input.
+    """
+    places = {name: i for i, name in enumerate(reader.node.reads)}
+    read = [places.get(name, -1) for name in reader.node.proto.input]
+    made = list(accumulate(map(bool, reader.node.proto.output), initial=0))
+    inputs, outputs = reader.inputs, reader.outputs
+    for each in routes:
+        place = made[each.output], read[each.input]
+        begin, end = outputs[place[0]].sizes, inputs[place[1]].sizes
+        if begin is None or end is None or each.input_sizes(begin) != end:
+            raise ValueError(f"route {each} from {begin} to {end}; expected matching sizes")
+        if place != (each.output, each.input):
+            yield copy_with(each, {"output": place[0], "input": place[1]})
+        else:
+            yield each

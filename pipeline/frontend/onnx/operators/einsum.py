@@ -16,9 +16,23 @@ from nestmap.model.workload.graph import Node
 from nestmap.pipeline.frontend.onnx.load.shapes import shape_text
 from nestmap.pipeline.frontend.onnx.node import node_expansion as expansion
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
+from nestmap.pipeline.frontend.onnx.operators.axis_reads import sum_nest
 from nestmap.pipeline.frontend.onnx.operators.operand_routes import transpose_routes
-from nestmap.pipeline.frontend.onnx.operators.vector_nests import sum_nest
-from nestmap.pipeline.frontend.onnx.resolve.equations import DOTS, EXPECTED, terms_of
+from nestmap.pipeline.frontend.onnx.operators.record import Layers, Operator
+
+DOTS: Final = "..."
+EQUATION: Final = "letters and dots, such as bij,bjk->bik"
+
+
+def terms_of(equation: str) -> tuple[tuple[str, ...], str | None] | None:
+    """The terms of inputs and output (``None``: not stated); ``None`` if invalid."""
+    left, arrow, right = equation.replace(" ", "").partition("->")
+    terms = (*left.split(","), right)
+    letters = (term.replace(DOTS, "", 1) for term in terms)
+    if any(x and not (x.isascii() and x.isalpha()) for x in letters):
+        return None
+    return terms[:-1], right if arrow else None
+
 
 _FEW: Final = 8  # tensors up to which pairs are compared; of more, the first two are multiplied
 
@@ -32,12 +46,8 @@ class Factor:
     value: expansion.Value
 
 
-def einsum(node: NodeReader) -> tuple[Node, ...]:
-    """Converts an Einsum node.
-
-    Raises:
-        InputError: if the equation is invalid or shapes do not fit.
-    """
+def _einsum(node: NodeReader) -> tuple[Node, ...]:
+    """Converts an Einsum node."""
     inputs, result = _equation(node)
     if len(inputs) != len(node.node.proto.input):
         raise node.error(
@@ -108,7 +118,7 @@ def _equation(node: NodeReader) -> tuple[tuple[str, ...], str | None]:
     equation = node.text("equation", "")
     terms = terms_of(equation)
     if terms is None:
-        raise node.error(f"equation {equation!r}", EXPECTED)
+        raise node.error(f"equation {equation!r}", EQUATION)
     return terms
 
 
@@ -157,3 +167,7 @@ def _output(
     if len(set(output)) != len(output) or not sizes.keys() >= set(output):
         raise node.error(f"output {result!r}", "letters of the inputs, each once")
     return output
+
+
+EINSUM: Final[Mapping[str, Operator]] = {"Einsum": Operator(Layers(_einsum), is_lenient=True)}
+"""The contraction of any tensors."""

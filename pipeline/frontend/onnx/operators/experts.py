@@ -5,15 +5,19 @@ tokens spread evenly over as many experts as that allows: ``O[b][d][k] += I[b][d
 with experts ``B`` and ``D`` tokens for each. Their weights are read once.
 """
 
+from collections.abc import Mapping
 from math import prod
 from typing import Final, NamedTuple
 
 from nestmap.model.base import copy_with
 from nestmap.model.workload.graph import Node
 from nestmap.model.workload.loop_nests import matrix_product
+from nestmap.pipeline.frontend.onnx.load.opsets import MICROSOFT
 from nestmap.pipeline.frontend.onnx.load.shapes import shape_text
 from nestmap.pipeline.frontend.onnx.node import node_expansion as expansion
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
+from nestmap.pipeline.frontend.onnx.operators import output_shapes as shapes
+from nestmap.pipeline.frontend.onnx.operators.record import Layers, Operator
 
 _QUANTIZED: Final = "com.microsoft.QMoE"
 _ACTIVATION: Final = 4  # an exponential, a sum, a division, a product
@@ -28,12 +32,8 @@ class _Experts(NamedTuple):
     hidden: int
 
 
-def mixture_of_experts(node: NodeReader) -> tuple[Node, ...]:
-    """Converts a MoE or QMoE node: two products with an activation between, or three if gated.
-
-    Raises:
-        InputError: if shapes or attributes do not match.
-    """
+def _mixture_of_experts(node: NodeReader) -> tuple[Node, ...]:
+    """Converts a MoE or QMoE node: two products with an activation between, or three if gated."""
     quantized = node.node.operator == _QUANTIZED
     first, second, third = (2, 5, 8) if quantized else (2, 4, 6)
     image, weights = node.sizes(0), node.sizes(first)
@@ -111,3 +111,9 @@ def _product(
     )
     weights = expansion.Value(used, weight.source, weight.quantized)
     return made, expansion.layer_node(node, nest, {"I": read, "W": weights}, made)
+
+
+EXPERTS: Final[Mapping[str, Operator]] = dict.fromkeys(
+    (f"{MICROSOFT}.MoE", _QUANTIZED), Operator(Layers(_mixture_of_experts), shapes.as_inputs(0))
+)
+"""The mixtures of experts."""

@@ -6,6 +6,7 @@ indexed by the steps. Dependences between steps are not modelled. Several query 
 key head, as in ``attention_core``.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -15,6 +16,7 @@ from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, shape_text
 from nestmap.pipeline.frontend.onnx.node import node_expansion as expansion
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
 from nestmap.pipeline.frontend.onnx.operators.attention_core import Heads, heads_of
+from nestmap.pipeline.frontend.onnx.operators.record import Layers, Operator
 
 _RULES: Final = ("linear", "gated", "delta", "gated_delta")
 _PAST: Final = 3
@@ -22,12 +24,8 @@ _DECAY: Final = 4
 _BETA: Final = 5
 
 
-def linear_attention(node: NodeReader) -> tuple[Node, ...]:
-    """Converts a LinearAttention node.
-
-    Raises:
-        InputError: if shapes or attributes do not match.
-    """
+def _linear_attention(node: NodeReader) -> tuple[Node, ...]:
+    """Converts a LinearAttention node."""
     rule = node.text("update_rule", "gated_delta")
     if rule not in _RULES:
         raise node.error(f"update_rule {rule!r}", f"one of {', '.join(_RULES)}")
@@ -110,3 +108,9 @@ def _past(node: NodeReader, sizes: Sizes, bits: int) -> expansion.Value:
 
 def _some(node: NodeReader, *positions: int) -> tuple[expansion.Value, ...]:
     return tuple(expansion.value(node, position) for position in positions if node.has(position))
+
+
+LINEAR_ATTENTION: Final[Mapping[str, Operator]] = {
+    "LinearAttention": Operator(Layers(_linear_attention))
+}
+"""The attention with a state instead of scores."""

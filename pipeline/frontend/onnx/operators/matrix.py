@@ -5,16 +5,24 @@ by its own batch axes, so a broadcast input is reused, also if Expand has repeat
 (ZigZag indexes ``W`` by batch axes only if a node produces it.)
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, final
 
+import onnx
+from onnx import helper
+
 from nestmap.model.workload.graph import Node
 from nestmap.model.workload.loop_nests import matrix_product, with_right_first
-from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, shape_text
+from nestmap.pipeline.frontend.onnx.load.opsets import MICROSOFT
+from nestmap.pipeline.frontend.onnx.load.shapes import Shape, Sizes, TypedNode, shape_text
 from nestmap.pipeline.frontend.onnx.node.broadcast_axes import split_alike, unrepeated_axes
 from nestmap.pipeline.frontend.onnx.node.node_expansion import Value, single_layer, value
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
+from nestmap.pipeline.frontend.onnx.operators import checks
+from nestmap.pipeline.frontend.onnx.operators import output_shapes as shapes
+from nestmap.pipeline.frontend.onnx.operators.output_shapes import ElementSource
+from nestmap.pipeline.frontend.onnx.operators.record import Layers, Operator
 
 
 @final
@@ -39,12 +47,8 @@ class MatrixPositions:
 FIRST_TWO: Final = MatrixPositions()
 
 
-def gemm(node: NodeReader, places: MatrixPositions = FIRST_TWO) -> tuple[Node, ...]:
-    """Converts a Gemm node; transposed inputs are read as their transposes.
-
-    Raises:
-        InputError: if shapes or attributes do not match.
-    """
+def _gemm(node: NodeReader, places: MatrixPositions = FIRST_TWO) -> tuple[Node, ...]:
+    """Converts a Gemm node; transposed inputs are read as their transposes."""
     left, right = node.sizes(places.left), node.sizes(places.right)
     for sizes in (left, right):
         if len(sizes) != 2:
@@ -58,39 +62,28 @@ def gemm(node: NodeReader, places: MatrixPositions = FIRST_TWO) -> tuple[Node, .
     return nodes
 
 
-def matmul(node: NodeReader, places: MatrixPositions = FIRST_TWO) -> tuple[Node, ...]:
-    """Converts a MatMul node; a vector counts as a matrix with one row or column.
-
-    Raises:
-        InputError: if shapes do not match.
-    """
+def _matmul(node: NodeReader, places: MatrixPositions = FIRST_TWO) -> tuple[Node, ...]:
+    """Converts a MatMul node; a vector counts as a matrix with one row or column."""
     left, right = node.sizes(places.left), node.sizes(places.right)
-    return _matmul(node, left, right, places)
+    return _stacked(node, left, right, places)
 
 
-def fused_matmul(node: NodeReader) -> tuple[Node, ...]:
-    """Converts a FusedMatMul node: a MatMul of transposed matrices, or of stacks with rows first.
-
-    Raises:
-        InputError: if shapes or attributes do not match.
-    """
+def _fused_matmul(node: NodeReader) -> tuple[Node, ...]:
+    """Converts a FusedMatMul node: a MatMul of transposed matrices, or stacks with rows first."""
     left, right = (_transposed(node, node.sizes(position), "AB"[position]) for position in range(2))
-    return _matmul(node, left, right, FIRST_TWO)
+    return _stacked(node, left, right, FIRST_TWO)
 
 
-def matmul_nbits(node: NodeReader) -> tuple[Node, ...]:
+def _matmul_nbits(node: NodeReader) -> tuple[Node, ...]:
     """Converts a MatMulNBits node with packed weights: ``K`` rows, ``N`` columns, ``bits`` each.
 
     Scales and zero points of the weights' blocks are not counted.
-
-    Raises:
-        InputError: if shapes or attributes do not match.
     """
     inner, columns = node.integer("K", 0), node.integer("N", 0)
     if not inner or not columns:
         raise node.error(f"K {inner} and N {columns}", "both attributes")
     places = MatrixPositions(right_bits=node.integer("bits", 4))
-    return _matmul(node, node.sizes(0), (inner, columns), places)
+    return _stacked(node, node.sizes(0), (inner, columns), places)
 
 
 def _transposed(node: NodeReader, sizes: Sizes, which: str) -> Sizes:
@@ -101,7 +94,7 @@ def _transposed(node: NodeReader, sizes: Sizes, which: str) -> Sizes:
     return sizes
 
 
-def _matmul(
+def _stacked(
     node: NodeReader, left: Sizes, right: Sizes, places: MatrixPositions
 ) -> tuple[Node, ...]:
     if not left or not right:
@@ -171,3 +164,63 @@ def _batch(node: NodeReader, left: Sizes, right: Sizes) -> Sizes:
 
 def _padded(sizes: Sizes, rank: int) -> Sizes:
     return (1,) * (rank - len(sizes)) + sizes
+
+
+def _fused_shape(node: TypedNode) -> Iterator[shapes.ShapeSurrogate]:
+    given: dict[str, onnx.TypeProto] = {}
+    for position, which in enumerate("AB"):
+        shape = node.axes(position)
+        if len(shape) < 2:
+            return
+        if node.integer(f"transBatch{which}", 0):
+            shape = (*shape[1:-1], shape[0], shape[-1])
+        *stack, rows, columns = shape
+        last = (columns, rows) if node.integer(f"trans{which}", 0) else (rows, columns)
+        kind = helper.make_tensor_type_proto(node.element(position), (*stack, *last))
+        given[f"operand {position}"] = kind
+    made = node.proto.output[:1]
+    yield shapes.ShapeSurrogate(helper.make_node("MatMul", list(given), made), given)
+
+
+def _unpacked_shape(node: TypedNode) -> Shape | None:
+    rows = node.shape(0)
+    return (*rows[:-1], node.integer("N", 0)) if rows else None
+
+
+def _at(
+    form: Callable[[NodeReader, MatrixPositions], tuple[Node, ...]], places: MatrixPositions
+) -> Layers:
+    """The converter of a product whose matrices are quantized, or not the first two inputs."""
+    return Layers(lambda reader: form(reader, places))
+
+
+_NUMBERS: Final = (checks.numbers(0, 1),)
+_GEMM: Final = (*_NUMBERS, checks.spreads(2, "a bias", TypedNode.output))
+_MATMUL: Final = shapes.like("MatMul", 0, 1)
+_FLOATS: Final = ElementSource(2, shapes.FLOAT)
+
+MATRIX_PRODUCTS: Final[Mapping[str, Operator]] = {
+    "Gemm": Operator(Layers(_gemm), checks=_GEMM),
+    f"{MICROSOFT}.FusedGemm": Operator(Layers(_gemm), shapes.like("Gemm", 0, 1), checks=_GEMM),
+    f"{MICROSOFT}.QGemm": Operator(
+        _at(_gemm, MatrixPositions(0, 3)),
+        shapes.like("Gemm", 0, 3),
+        ElementSource(8, shapes.FLOAT),
+        checks=(checks.numbers(0, 3), checks.spreads(6, "a bias", TypedNode.output)),
+    ),
+    **dict.fromkeys(("MatMul", "MatMulInteger"), Operator(Layers(_matmul), checks=_NUMBERS)),
+    "QLinearMatMul": Operator(_at(_matmul, MatrixPositions(0, 3)), checks=(checks.numbers(0, 3),)),
+    f"{MICROSOFT}.MatMulIntegerToFloat": Operator(
+        Layers(_matmul), _MATMUL, _FLOATS, checks=_NUMBERS
+    ),
+    f"{MICROSOFT}.DynamicQuantizeMatMul": Operator(
+        _at(_matmul, MatrixPositions(left_bits=8)), _MATMUL, _FLOATS, checks=_NUMBERS
+    ),
+    f"{MICROSOFT}.FusedMatMul": Operator(Layers(_fused_matmul), _fused_shape, checks=_NUMBERS),
+    f"{MICROSOFT}.GemmFastGelu": Operator(Layers(_matmul), _MATMUL),
+    **dict.fromkeys(
+        (f"{MICROSOFT}.MatMulNBits", f"{MICROSOFT}.MatMulBnb4"),
+        Operator(Layers(_matmul_nbits), shapes.shaped(_unpacked_shape)),
+    ),
+}
+"""The matrix products."""

@@ -14,9 +14,11 @@ from typing import Final, final
 
 from nestmap.model.workload.graph import Node
 from nestmap.model.workload.loop_nests import matrix_product
+from nestmap.pipeline.frontend.onnx.load.opsets import MICROSOFT
 from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, shape_text
 from nestmap.pipeline.frontend.onnx.node import node_expansion as expansion
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
+from nestmap.pipeline.frontend.onnx.operators.record import Layers, Operator
 
 _INITIAL_H: Final = 5
 
@@ -30,7 +32,7 @@ class Cell:
     operations: int
 
 
-CELLS: Final[Mapping[str, Cell]] = {
+_CELLS: Final[Mapping[str, Cell]] = {
     # Each gate: sum of the products, activation. Cell state: two products and a sum.
     # Hidden state: activation, product.
     "LSTM": Cell(4, 4 * 2 + 3 + 2),
@@ -52,24 +54,16 @@ class Sequences:
     hidden: int
 
 
-def recurrent(node: NodeReader) -> tuple[Node, ...]:
-    """Converts an LSTM, GRU or RNN node with one or two directions, in any layout.
-
-    Raises:
-        InputError: if shapes or attributes do not match.
-    """
-    cell = CELLS[node.node.operator]
+def _recurrent(node: NodeReader) -> tuple[Node, ...]:
+    """Converts an LSTM, GRU or RNN node with one or two directions, in any layout."""
+    cell = _CELLS[node.node.operator]
     found = _sequences(node, cell, node.sizes(1), node.sizes(2))
     return _nodes(node, cell, found, expansion.value(node, 0))
 
 
-def dynamic_quantize_lstm(node: NodeReader) -> tuple[Node, ...]:
-    """Converts a DynamicQuantizeLSTM node: 8-bit inputs and states, transposed weights.
-
-    Raises:
-        InputError: if shapes or attributes do not match.
-    """
-    cell = CELLS["LSTM"]
+def _dynamic_quantize_lstm(node: NodeReader) -> tuple[Node, ...]:
+    """Converts a DynamicQuantizeLSTM node: 8-bit inputs and states, transposed weights."""
+    cell = _CELLS["LSTM"]
     kernel, state = ((*sizes[:1], *sizes[:0:-1]) for sizes in (node.sizes(1), node.sizes(2)))
     found = _sequences(node, cell, kernel, state)
     return _nodes(node, cell, found, expansion.value(node, 0).of_bits(8))
@@ -107,7 +101,7 @@ def _nodes(
     square = {"C": found.hidden, "D": found.batch, "K": wide}
     back = matrix_product(square, (*directions, found.steps), (*directions, 1))
     states = _states(node, found, image)
-    peepholes = 6 * (cell is CELLS["LSTM"] and node.has(7))
+    peepholes = 6 * (cell is _CELLS["LSTM"] and node.has(7))
     bias = cell.gates * node.has(3)
     work = (found.directions, found.steps, found.batch, found.hidden)
     gates = cell.operations + peepholes + bias
@@ -124,3 +118,10 @@ def _states(node: NodeReader, found: Sequences, image: expansion.Value) -> expan
     sizes = (found.directions, found.steps, found.batch, found.hidden)
     states = expansion.intermediate(node, "states", sizes, image.tensor.precision)
     return expansion.Value(states.tensor, source, image.quantized)
+
+
+RECURRENT: Final[Mapping[str, Operator]] = {
+    **dict.fromkeys(_CELLS, Operator(Layers(_recurrent))),
+    f"{MICROSOFT}.DynamicQuantizeLSTM": Operator(Layers(_dynamic_quantize_lstm)),
+}
+"""The recurrent networks."""

@@ -4,24 +4,24 @@ See :mod:`nestmap.model.workload.transposed_conv`. If there are several layers, 
 input, and a node without cost joins their outputs.
 """
 
+from collections.abc import Iterable, Mapping
 from math import prod
+from typing import Final
 
 from nestmap.model.workload.graph import Node
 from nestmap.model.workload.loop_nests import Channels, LoopNest
 from nestmap.model.workload.transposed_conv import TransposedAxis, transposed_convolution
-from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, shape_text
+from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, TypedNode, shape_text
 from nestmap.pipeline.frontend.onnx.node import node_expansion as expansion
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
+from nestmap.pipeline.frontend.onnx.operators import checks
 from nestmap.pipeline.frontend.onnx.operators.conv import auto_pad_of, channels_of, check_kernel
 from nestmap.pipeline.frontend.onnx.operators.operand_routes import interleave_routes
+from nestmap.pipeline.frontend.onnx.operators.record import Layers, Operator
 
 
-def conv_transpose(node: NodeReader) -> tuple[Node, ...]:
-    """Converts a ConvTranspose node.
-
-    Raises:
-        InputError: if shapes or attributes do not match.
-    """
+def _conv_transpose(node: NodeReader) -> tuple[Node, ...]:
+    """Converts a ConvTranspose node."""
     image, weight = node.sizes(0), node.sizes(1)
     channels = _channels(node, image, weight)
     axes = _axes(node, image[2:], weight[2:])
@@ -133,3 +133,17 @@ def _cropped(node: NodeReader, whole: Sizes, same: Sizes) -> tuple[tuple[int, in
 def _split(crop: int, auto_pad: str) -> tuple[int, int]:
     less = int(crop / 2)  # towards zero, as in the operator's reference
     return (less, crop - less) if auto_pad == "SAME_UPPER" else (crop - less, less)
+
+
+def _kernels(node: TypedNode) -> Iterable[int | None]:
+    size = checks.size_at(node, 1, 1)
+    return [None if size is None else size * node.integer("group", 1)]
+
+
+TRANSPOSED: Final[Mapping[str, Operator]] = {
+    "ConvTranspose": Operator(
+        Layers(_conv_transpose),
+        checks=(checks.numbers(0, 1), checks.one_axis(2, "a bias", _kernels)),
+    )
+}
+"""The transposed convolution."""

@@ -1,6 +1,9 @@
-"""Checks the names of the attributes of nodes against the schemas of their operators."""
+"""Checks attributes of nodes before inference: their names, and the equations of Einsum.
 
-from collections.abc import Iterable
+The shape inference of the onnx package (1.23) never terminates on some invalid equations.
+"""
+
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Final
 
@@ -12,6 +15,7 @@ from nestmap.model.errors import shortened, suggestion
 from nestmap.pipeline.frontend.onnx.load.graph import GraphNode
 from nestmap.pipeline.frontend.onnx.load.opsets import as_text, schema_of
 from nestmap.pipeline.frontend.onnx.load.skeleton import all_nodes, subgraphs
+from nestmap.pipeline.frontend.onnx.operators.einsum import EQUATION, terms_of
 
 OWN_ATTRIBUTES: Final = frozenset({"weight_size", "act_size", "output_size"})
 """The attributes of nodes that ONNX does not have: the bits of operands, as ZigZag names them."""
@@ -38,6 +42,32 @@ def check_attributes(
         _check(node.proto, versions, f"{where}: {node}")
         for inner in (x for body in subgraphs(node.proto) for x in all_nodes(body)):
             _check(inner, versions, f"{where}: {node}: node {inner.name!r} ({inner.op_type})")
+
+
+def check_equations(nodes: Iterable[GraphNode], where: str) -> None:
+    """Checks all equations, including those in subgraphs.
+
+    Args:
+        nodes: the nodes of the graph.
+        where: the model, for messages.
+
+    Raises:
+        InputError: if an equation is invalid.
+    """
+    for node in nodes:
+        for equation in _equations(node.proto):
+            if terms_of(equation) is None:
+                raise InputError(f"{where}: {node}", f"equation {equation!r}", EQUATION)
+
+
+def _equations(proto: onnx.NodeProto) -> Iterator[str]:
+    for attribute in proto.attribute:
+        if proto.op_type == "Einsum" and attribute.name == "equation":
+            yield attribute.s.decode(errors="replace")
+        graphs = [attribute.g] if attribute.HasField("g") else []
+        for graph in (*graphs, *attribute.graphs):
+            for inner in graph.node:
+                yield from _equations(inner)
 
 
 def _check(proto: onnx.NodeProto, opsets: tuple[onnx.OperatorSetIdProto, ...], where: str) -> None:

@@ -19,6 +19,8 @@ from nestmap.pipeline.frontend.onnx.load.onnx_file import LIBRARY_ERRORS, is_saf
 from nestmap.pipeline.frontend.onnx.load.opsets import NEWEST, schema_of, version_of
 from nestmap.pipeline.frontend.onnx.load.shapes import (
     Sizes,
+    TypedNode,
+    Types,
     clear_negative_sizes,
     is_long,
     shape_text,
@@ -27,15 +29,11 @@ from nestmap.pipeline.frontend.onnx.load.shapes import (
     whole_sizes,
 )
 from nestmap.pipeline.frontend.onnx.load.skeleton import SMALL
-from nestmap.pipeline.frontend.onnx.operators.output_shapes import (
-    SURROGATE_OPERATORS,
-    Types,
-    element_of_output,
-    shape_surrogates,
-)
+from nestmap.pipeline.frontend.onnx.operators.checks import Contradiction
+from nestmap.pipeline.frontend.onnx.operators.record import Folding
+from nestmap.pipeline.frontend.onnx.operators.registry import operator_of
 from nestmap.pipeline.frontend.onnx.resolve.attributes import OWN_ATTRIBUTES
-from nestmap.pipeline.frontend.onnx.resolve.consistency import misfit
-from nestmap.pipeline.frontend.onnx.resolve.statements import Contradiction, Statements, merged_type
+from nestmap.pipeline.frontend.onnx.resolve.statements import Statements, merged_type
 
 if TYPE_CHECKING:
     from onnx.reference import ReferenceEvaluator
@@ -44,37 +42,6 @@ if TYPE_CHECKING:
 # --- folds small constant tensors, such as shapes, axes and conditions ---
 
 Array = npt.NDArray[np.generic]
-
-FOLDED: Final = frozenset(
-    {
-        *("Constant", "ConstantOfShape", "Shape", "Size", "Range", "NonZero", "OneHot", "EyeLike"),
-        *(
-            "Identity",
-            "Cast",
-            "CastLike",
-            "Reshape",
-            "Flatten",
-            "Squeeze",
-            "Unsqueeze",
-            "Transpose",
-        ),
-        *("Concat", "Split", "Slice", "Gather", "GatherElements", "GatherND", "Expand", "Tile"),
-        *("Pad", "ScatterElements", "ScatterND", "Trilu", "Where", "Compress", "Unique", "TopK"),
-        *("Add", "Sub", "Mul", "Div", "Mod", "Pow", "Neg", "Abs", "Sign", "Sqrt", "Reciprocal"),
-        *("Floor", "Ceil", "Round", "Exp", "Log", "Min", "Max", "Clip", "BitShift", "CumSum"),
-        *("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "IsNaN", "IsInf"),
-        *("And", "Or", "Xor", "Not", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitwiseNot"),
-        *("ReduceSum", "ReduceProd", "ReduceMin", "ReduceMax", "ReduceMean", "ArgMin", "ArgMax"),
-    }
-)
-"""Deterministic standard operators with which exporters compute shapes."""
-
-SHAPE_OPERATORS: Final = frozenset({"Shape", "Size"})
-"""The folded operators that read only the sizes of their input."""
-
-UNSIZED: Final = frozenset({"NonZero", "Compress", "Unique"})
-"""The folded operators whose output sizes depend on values. An output has at most the elements of
-the input times its axes."""
 
 _NUMERIC = "biuf"
 
@@ -85,7 +52,7 @@ def fold_node(
     """The outputs of a node; ``None`` if onnx cannot compute them or they are not small arrays.
 
     Args:
-        proto: a node with an operator in :data:`FOLDED`.
+        proto: a node with an operator that folds.
         inputs: the values of its inputs; ``None`` for a missing optional input.
         version: the version of the standard operators.
     """
@@ -145,14 +112,6 @@ def _evaluator(data: bytes, version: int) -> ReferenceEvaluator:
 
 
 # --- the types of the outputs of one node by the onnx library, or why it rejects the node ---
-
-_BY_SHAPE: Final = {
-    **dict.fromkeys(("ConstantOfShape",), 0),
-    **dict.fromkeys(("Expand", "Reshape", "Tile", "Pad", "Resize", "Upsample", "AffineGrid"), 1),
-    **dict.fromkeys(("Slice", "Split", "Squeeze", "Unsqueeze", "CenterCropPad"), 1),
-}
-"""Operators whose inputs from that position on hold sizes. The library creates at least an axis for
-each element, which exhausts memory for long vectors."""
 
 _MOST_SCALES: Final = 32
 """Sizes follow from at most that many floats, such as the scales of a Resize."""
@@ -214,7 +173,9 @@ def infer_node(
         values: the values of small constant tensors.
         opsets: the versions of the operators.
     """
-    asks = proto.input[_BY_SHAPE.get(proto.op_type, len(proto.input)) :]
+    # The library makes at least an axis for each element, which exhausts memory for long vectors.
+    first = operator_of(proto.op_type).sizes_from
+    asks = () if first is None else proto.input[first:]
     long = any(name in types and is_long(types[name]) for name in asks)
     if long or schema_of(proto, opsets) is None or not is_safe_alone(proto):
         return NodeInference()
@@ -341,9 +302,6 @@ def _reason(error: Exception) -> str:
 _NEWEST: Final = (helper.make_opsetid("", NEWEST),)
 _NUMBERS: Final = "biuf"
 _WITH_BODIES: Final = frozenset({"If", "Loop", "Scan", "SequenceMap"})
-_LENIENT: Final = _WITH_BODIES | {"Range", "Einsum"}
-"""Operators that the library rejects although runtimes do not (a Range between vectors of one
-number, an Einsum whose dots stand for different numbers of axes), and those with bodies."""
 _ACCEPTED: Final = "inputs and attributes that fit the operator and each other"
 _SHOWN: Final = 8
 _AXES: Final = 32  # limits of NumPy arrays,
@@ -388,12 +346,17 @@ class TensorKnowledge:
             settled = self.stated.settle(name, kind)
             if settled is not None:
                 self.types[name] = settled
-        if node.operator in FOLDED:
+        if operator_of(node.operator).folds is not None:
             self._fold(node)
-        misfits = misfit(node.operator, node.proto, self.types, self.version)
-        found = misfits or rejection or self._false_statement(inferred)
+        found = self._misfit(node) or rejection or self._false_statement(inferred)
         if found is not None and not node.synthetic:
             self.contradictions[node.name] = found
+
+    def _misfit(self, node: GraphNode) -> Contradiction | None:
+        """The first contradiction between the tensors of a node."""
+        typed = TypedNode(node.proto, self.types, self.version)
+        found = (check(typed) for check in operator_of(node.operator).checks)
+        return next(filter(None, found), None)
 
     def sizes(self, name: str) -> Sizes | None:
         """The sizes of a tensor, possibly 0; ``None`` if one is unknown."""
@@ -437,18 +400,20 @@ class TensorKnowledge:
 
     def _infer(self, node: GraphNode) -> Contradiction | None:
         """Infers the types of a node's outputs; returns why the library rejects the node."""
-        rejection = None
+        rejection, operator = None, operator_of(node.operator)
         given = {name: self.types[name] for name in node.reads if name in self.types}
-        is_done = node.operator in _WITH_BODIES and self._is_inferred(node)
+        has_body = node.operator in _WITH_BODIES
+        is_done = has_body and self._is_inferred(node)
         if len(given) == len(node.reads) and not is_done:
             found = infer_node(node.proto, given, self.values, self.opsets)
             self._learn(found.types)
-            if found.rejection and node.operator not in _LENIENT:
+            if found.rejection and not (has_body or operator.is_lenient):
                 rejection = self._rejected(node, found.rejection)
-        if node.operator in SURROGATE_OPERATORS and not self._is_inferred(node):
-            for stand_in in shape_surrogates(node, self.types):
+        if operator.shapes is not None and not self._is_inferred(node):
+            typed = TypedNode(node.proto, self.types, self.version)
+            for stand_in in operator.shapes(typed):
                 types = {**given, **stand_in.types}
-                element = element_of_output(node, given)
+                element = operator.element.of(typed)
                 if types.keys() >= set(stand_in.proto.input):
                     found = infer_node(stand_in.proto, types, self.values, _NEWEST)
                     given |= found.types
@@ -487,7 +452,8 @@ class TensorKnowledge:
 
     def _fold(self, node: GraphNode) -> None:
         outputs = [name for name in node.proto.output if name]
-        if node.operator not in UNSIZED and not all(self._is_small(name) for name in outputs):
+        is_open = operator_of(node.operator).folds is Folding.OPEN
+        if not is_open and not all(self._is_small(name) for name in outputs):
             return
         inputs = [self._input(node, name) for name in node.proto.input]
         if any(
@@ -504,7 +470,7 @@ class TensorKnowledge:
         return sizes is not None and prod(sizes) <= SMALL
 
     def _input(self, node: GraphNode, name: str) -> Array | None:
-        if node.operator in SHAPE_OPERATORS:
+        if operator_of(node.operator).folds is Folding.SIZES:
             sizes = self.sizes(name)
             fits = sizes is not None and len(sizes) <= _AXES and prod(sizes) < _ELEMENTS
             return shape_placeholder(sizes) if sizes is not None and fits else None

@@ -28,13 +28,10 @@ class CannotExpandError(Exception):
 class Scope:
     """The enclosing graph of a subgraph: known types and values, and used names.
 
-    ``array`` are the operators of the array, ``native`` all operators with a converter or a known
-    cost, ``constants`` the stored tensors, ``makers`` the nodes so far by the tensors they compute.
+    ``constants`` are the stored tensors, ``makers`` the nodes so far by the tensors they compute.
     """
 
     where: str
-    array: frozenset[str]
-    native: frozenset[str]
     known: TensorKnowledge
     names: Names
     tensors: Names

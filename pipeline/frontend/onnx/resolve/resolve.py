@@ -19,9 +19,11 @@ from nestmap.pipeline.frontend.onnx.load.onnx_file import LIBRARY_ERRORS, is_saf
 from nestmap.pipeline.frontend.onnx.load.opsets import BLOCKED, LARGEST_BLOCK, schema_of
 from nestmap.pipeline.frontend.onnx.load.shapes import infer_types
 from nestmap.pipeline.frontend.onnx.load.skeleton import Skeleton, all_nodes, subgraphs
-from nestmap.pipeline.frontend.onnx.resolve.attributes import check_attributes
+from nestmap.pipeline.frontend.onnx.operators.checks import Contradiction
+from nestmap.pipeline.frontend.onnx.operators.record import Layers
+from nestmap.pipeline.frontend.onnx.operators.registry import operator_of, operators_that_become
+from nestmap.pipeline.frontend.onnx.resolve.attributes import check_attributes, check_equations
 from nestmap.pipeline.frontend.onnx.resolve.control_flow import EQUAL_STEPS, EXPANSIONS
-from nestmap.pipeline.frontend.onnx.resolve.equations import check_equations
 from nestmap.pipeline.frontend.onnx.resolve.inference import TensorKnowledge
 from nestmap.pipeline.frontend.onnx.resolve.inline_subgraphs import (
     Body,
@@ -29,7 +31,7 @@ from nestmap.pipeline.frontend.onnx.resolve.inline_subgraphs import (
     Scope,
     identity_nodes,
 )
-from nestmap.pipeline.frontend.onnx.resolve.statements import Contradiction, take_statements
+from nestmap.pipeline.frontend.onnx.resolve.statements import take_statements
 
 # --- decomposes operators that ONNX defines by functions of other operators ---
 
@@ -45,7 +47,8 @@ def decomposed_nodes(node: GraphNode, scope: Scope) -> Iterator[GraphNode]:
     if any(True for _ in subgraphs(node.proto)):
         raise CannotExpandError("a body that runs an unknown number of times", "one run")
     function = _definition(node, scope)
-    if not any(inner.op_type in scope.array for inner in all_nodes(function)):
+    array = operators_that_become(Layers)
+    if not any(inner.op_type in array for inner in all_nodes(function)):
         raise CannotExpandError("no operators of the array", "operators of the array")
     graph = _opened(node, function)
     bound = {value.name: value.name for value in graph.input}
@@ -185,19 +188,15 @@ class _Frame:
     reason: str = ""
 
 
-def resolve_graph(
-    small: Skeleton, array: frozenset[str], native: frozenset[str], where: str
-) -> ResolvedGraph:
+def resolve_graph(small: Skeleton, where: str) -> ResolvedGraph:
     """Resolves a model to the nodes that run.
 
-    Shapes are inferred, and small constant tensors are computed, which gives the sizes and
-    conditions that depend on them.
+    Operators that nestmap does not know are replaced by their ONNX definition if it contains
+    operators of the array. Shapes are inferred, and small constant tensors are computed, which
+    gives the sizes and conditions that depend on them.
 
     Args:
         small: the model.
-        array: the operators that the array computes.
-        native: all operators that need no expansion; others are replaced by their ONNX definition
-            if it contains operators of the array.
         where: the model, for messages.
 
     Raises:
@@ -214,7 +213,7 @@ def resolve_graph(
     known = _knowledge(small, nodes, where)
     names = Names(node.name for node in nodes)
     tensors = Names(name for node in nodes for name in (*node.reads, *node.proto.output))
-    scope = Scope(where, array, native, known, names, tensors, set(small.constants))
+    scope = Scope(where, known, names, tensors, set(small.constants))
     made = _expanded(nodes, scope)
     constants = scope.constants | scope.known.values.keys()
     origins = tensor_origins(graph, made, constants, where)
@@ -285,7 +284,7 @@ def _expand(stack: list[_Frame], made: list[GraphNode], scope: Scope) -> None:
     outer = stack[-1].replaced
     if outer is not None and outer.steps:
         node = replace(node, steps=(*outer.steps, *node.steps))
-    if node.operator in scope.native:
+    if operator_of(node.operator).becomes is not None:
         _take(node, made, scope)
         return
     unrolled = EXPANSIONS.get(node.operator, decomposed_nodes)(node, scope)
@@ -329,7 +328,7 @@ def _take(node: GraphNode, made: list[GraphNode], scope: Scope) -> None:
 def _keep(node: GraphNode, error: CannotExpandError, scope: Scope) -> None:
     """Checks that a node that cannot be expanded contains no operators of the array."""
     inside = {n.op_type for body in subgraphs(node.proto) for n in all_nodes(body)}
-    array = sorted(inside & scope.array)
+    array = sorted(inside & operators_that_become(Layers))
     if array:
         raise InputError(
             f"{scope.where}: {node}",

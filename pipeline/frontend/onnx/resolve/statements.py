@@ -7,22 +7,16 @@ import onnx
 
 from nestmap.model import InputError
 from nestmap.model.errors import warn_of_input
-from nestmap.pipeline.frontend.onnx.load.shapes import GENERATED, Shape, shape_text, tensor_facts
+from nestmap.pipeline.frontend.onnx.load.shapes import (
+    GENERATED,
+    Shape,
+    element_text,
+    shape_text,
+    tensor_facts,
+)
+from nestmap.pipeline.frontend.onnx.operators.checks import Contradiction
 
 _SHAPE: Final = "shape"
-
-
-class Contradiction(NamedTuple):
-    """What is wrong with a node, and what is expected; ``output`` names the tensor, if any."""
-
-    found: str
-    expected: str
-    output: str = ""
-
-    def error(self, where: str) -> InputError:
-        """The error, located at the node."""
-        place = f"{where}: output {self.output!r}" if self.output else where
-        return InputError(place, self.found, self.expected)
 
 
 @final
@@ -143,14 +137,6 @@ def difference(one: onnx.TypeProto, other: onnx.TypeProto) -> Difference | None:
     if here.element and there.element and here.element != there.element:
         return Difference("element type", element_text(here.element), element_text(there.element))
     return None
-
-
-def element_text(element: int) -> str:
-    """The name of an element type: ``float16``."""
-    known = onnx.TensorProto.DataType.values()
-    return (
-        onnx.TensorProto.DataType.Name(element).lower() if element in known else f"number {element}"
-    )
 
 
 def merged_type(first: onnx.TypeProto | None, second: onnx.TypeProto) -> onnx.TypeProto:

@@ -6,9 +6,8 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from nestmap.pipeline.frontend.onnx.node.movement import MOVEMENT_OPERATORS
-from nestmap.pipeline.frontend.onnx.operators.convert import VECTOR_OPERATORS
-from nestmap.pipeline.frontend.onnx.operators.registry import ARRAY_OPERATORS
+from nestmap.pipeline.frontend.onnx.operators.record import Layers, Movement, Vector
+from nestmap.pipeline.frontend.onnx.operators.registry import operators_that_become
 
 PAGE = Path(__file__).parents[4] / "docs" / "operators.md"
 MARKER = "<!-- from here on written by tests/pipeline/frontend/onnx/operators_page.py -->\n"
@@ -18,9 +17,9 @@ def operators_page() -> str:
     """Which operators are layers, vector operators and data movement, as Markdown."""
     return "\n".join(
         (
-            _section("Layers: computed by the array", ARRAY_OPERATORS),
-            _section("Vector operators", VECTOR_OPERATORS),
-            _section("Data movement", MOVEMENT_OPERATORS),
+            _section("Layers: computed by the array", operators_that_become(Layers)),
+            _section("Vector operators", operators_that_become(Vector)),
+            _section("Data movement", operators_that_become(Movement)),
         )
     )
 

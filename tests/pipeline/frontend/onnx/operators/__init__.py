@@ -1,1 +1,1 @@
-"""Tests of pipeline/frontend/onnx/operators."""
+"""Tests of pipeline/frontend/onnx/array."""

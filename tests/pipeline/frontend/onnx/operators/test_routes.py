@@ -12,12 +12,19 @@ import numpy as np
 from nestmap.model import InputError, NoCostNode, VectorNode
 from nestmap.model.workload.access import VectorNest
 from nestmap.pipeline.frontend.onnx import parse_onnx
-from nestmap.pipeline.frontend.onnx.node.movement import MOVEMENT_OPERATORS
-from nestmap.pipeline.frontend.onnx.operators.movement import ROUTES
+from nestmap.pipeline.frontend.onnx.operators.record import Movement
+from nestmap.pipeline.frontend.onnx.operators.registry import OPERATORS, operators_that_become
 from tests.pipeline.frontend.onnx.node_cases import Array, NodeCase, node_cases
 from tests.pipeline.frontend.onnx.operators.regions import is_exact, origins
 from tests.pipeline.frontend.onnx.running import Runner
 from tests.pipeline.frontend.onnx.written import written
+
+MOVEMENT = operators_that_become(Movement)
+ROUTES = {
+    name
+    for name, operator in OPERATORS.items()
+    if isinstance(operator.becomes, Movement) and operator.becomes.routes
+}
 
 ALL = range(100)
 DATA: Mapping[str, range | tuple[int, ...]] = {
@@ -180,10 +187,9 @@ def test_routes_are_exact_where_it_is_known_beforehand_how_data_moves() -> None:
 
 
 def test_every_operator_that_moves_data_has_routes() -> None:
-    containers = {name for name in MOVEMENT_OPERATORS - ROUTES.keys() if "." not in name}
+    containers = {name for name in MOVEMENT - ROUTES if "." not in name}
     assert all("Sequence" in name or "Optional" in name for name in containers)
-    assert ROUTES.keys() <= MOVEMENT_OPERATORS
-    assert {name for name in MOVEMENT_OPERATORS if "." in name} <= ROUTES.keys()
+    assert {name for name in MOVEMENT if "." in name} <= ROUTES
 
 
 def test_routes_and_nests_fit_all_tensors() -> None:

@@ -13,10 +13,13 @@ import pytest
 
 from nestmap.model import VectorNode, Workload
 from nestmap.pipeline.frontend.onnx import parse_onnx
-from nestmap.pipeline.frontend.onnx.node.movement import MOVEMENT_OPERATORS
-from nestmap.pipeline.frontend.onnx.operators.convert import VECTOR_OPERATORS
 from nestmap.pipeline.frontend.onnx.operators.elementwise import ELEMENTWISE
+from nestmap.pipeline.frontend.onnx.operators.record import Movement, Vector
+from nestmap.pipeline.frontend.onnx.operators.registry import operators_that_become
 from tests.pipeline.frontend.onnx.node_cases import Array, NodeCase, node_cases
+
+VECTOR = operators_that_become(Vector)
+MOVEMENT = operators_that_become(Movement)
 
 # The data decide how much these make.
 SIZES_BY_DATA = {"Compress", "NonMaxSuppression", "NonZero", "Unique"}
@@ -39,8 +42,8 @@ def _parsed() -> tuple[tuple[NodeCase, Workload], ...]:
 
 def _with_parameters() -> Iterator[tuple[NodeCase, Workload]]:
     for case in node_cases().values():
-        if case.operators <= VECTOR_OPERATORS.keys() | MOVEMENT_OPERATORS:
-            values = case.model.graph.input[0 if case.operators <= MOVEMENT_OPERATORS else 1 :]
+        if case.operators <= VECTOR | MOVEMENT:
+            values = case.model.graph.input[0 if case.operators <= MOVEMENT else 1 :]
             stored = [value.name for value in values if value.name in case.inputs]
             yield case, parse_onnx(case.unstated(stored))
 
@@ -175,8 +178,8 @@ def test_each_operator_does_something() -> None:
             assert node.bits_written > 0
             seen.add(node.operator)
         for operator in workload.no_cost_operators:
-            assert operator in MOVEMENT_OPERATORS or operator in VECTOR_OPERATORS
-    standard = {name for name in VECTOR_OPERATORS if "." not in name}
+            assert operator in MOVEMENT or operator in VECTOR
+    standard = {name for name in VECTOR if "." not in name}
     assert standard - seen == SIZES_BY_DATA & standard | NO_MODEL
 
 

@@ -9,7 +9,8 @@ from onnx import helper
 
 from nestmap.model import InputError, VectorNode
 from nestmap.pipeline.frontend.onnx import parse_onnx
-from nestmap.pipeline.frontend.onnx.operators.convert import VECTOR_OPERATORS
+from nestmap.pipeline.frontend.onnx.operators.record import Vector
+from nestmap.pipeline.frontend.onnx.operators.registry import operators_that_become
 from tests.properties.variants import examples
 
 NAMES = ("axis", "kernel_shape", "size", "mode", "sampling_ratio", "num_heads", "approximate")
@@ -25,7 +26,7 @@ attributes = st.dictionaries(
 
 @examples
 @given(
-    st.sampled_from(sorted(VECTOR_OPERATORS)),
+    st.sampled_from(sorted(operators_that_become(Vector))),
     st.lists(shapes, max_size=6),
     st.lists(shapes, min_size=1, max_size=2),
     attributes,

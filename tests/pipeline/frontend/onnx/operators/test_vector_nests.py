@@ -11,15 +11,15 @@ import numpy as np
 
 from nestmap.model import InputError, VectorNode
 from nestmap.pipeline.frontend.onnx import parse_onnx
-from nestmap.pipeline.frontend.onnx.operators.convert import VECTOR_OPERATORS
 from nestmap.pipeline.frontend.onnx.operators.elementwise import ELEMENTWISE
-from nestmap.pipeline.frontend.onnx.operators.vector_nests import NESTS
+from nestmap.pipeline.frontend.onnx.operators.record import Vector
+from nestmap.pipeline.frontend.onnx.operators.registry import OPERATORS, operators_that_become
 from tests.pipeline.frontend.onnx.node_cases import Array, NodeCase, node_cases
 from tests.pipeline.frontend.onnx.operators.regions import Index, Mask, needed
 from tests.pipeline.frontend.onnx.running import Runner
 
 PARAMETERS: Mapping[str, tuple[int, ...]] = {
-    **dict.fromkeys((name for name in NESTS if name.startswith("Reduce")), (1,)),
+    **dict.fromkeys((name for name in OPERATORS if name.startswith("Reduce")), (1,)),
     **dict.fromkeys(("CumSum", "CumProd", "TopK", "Upsample", "AffineGrid"), (1,)),
     **dict.fromkeys(("DFT", "Col2Im"), (1, 2)),
     "Resize": (1, 2, 3),
@@ -154,8 +154,8 @@ def test_elementwise_operators_read_one_element_of_each_input() -> None:
 
 
 def test_nests_are_known() -> None:
-    assert VECTOR_OPERATORS.keys() - NESTS.keys() == NOT_KNOWN
-    assert NESTS.keys() <= VECTOR_OPERATORS.keys()
+    works = {name: OPERATORS[name].becomes for name in operators_that_become(Vector)}
+    assert {name for name, x in works.items() if isinstance(x, Vector) and not x.reads} == NOT_KNOWN
     known = Counter(made.node.operator for made in _all_made() if made.node.nest is not None)
     assert len(known) >= 115
     assert known.total() >= 930

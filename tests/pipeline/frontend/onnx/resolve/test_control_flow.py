@@ -10,9 +10,10 @@ from onnx import TensorProto, helper, numpy_helper
 from nestmap.model import InputError, NoCostNode, Workload
 from nestmap.pipeline.frontend.onnx import parse_onnx
 from nestmap.pipeline.frontend.onnx.load.skeleton import skeleton
-from nestmap.pipeline.frontend.onnx.resolve import control_flow, inline_subgraphs
+from nestmap.pipeline.frontend.onnx.operators.record import Operator
+from nestmap.pipeline.frontend.onnx.operators.registry import OPERATORS
+from nestmap.pipeline.frontend.onnx.resolve import control_flow, inline_subgraphs, resolve
 from nestmap.pipeline.frontend.onnx.resolve.control_flow import MOST_ITERATIONS
-from nestmap.pipeline.frontend.onnx.resolve.resolve import resolve_graph
 from tests.pipeline.frontend.onnx.build import FLOAT, Shapes, model, node, weights
 
 
@@ -428,14 +429,16 @@ def test_broken_nodes_with_bodies_do_no_harm(broken: onnx.NodeProto) -> None:
     assert network.macs == 2 * 8 * 8
 
 
-def test_an_operator_is_replaced_by_its_definition() -> None:
+def test_an_operator_is_replaced_by_its_definition(monkeypatch: pytest.MonkeyPatch) -> None:
+    flex_type = "ai.onnx.preview.FlexAttention"
     flex = node("FlexAttention", "q k v", "y", name="flex", domain="ai.onnx.preview")
     shapes = {"q": (1, 4, 16, 8), "k": (1, 2, 32, 8), "v": (1, 2, 32, 8)}
     source = model([flex, node("Relu", "y", "z", name="after")], shapes)
     source.opset_import.append(helper.make_opsetid("ai.onnx.preview", 1))
     source.opset_import[0].version = 26
-    array = frozenset({"MatMul"})  # as if attention were not known as it is
-    nodes = resolve_graph(skeleton(source, "net"), array, array, "net").nodes
+    with monkeypatch.context() as patch:  # as if attention were not known as it is
+        patch.setattr(resolve, "operator_of", {**OPERATORS, flex_type: Operator()}.__getitem__)
+        nodes = resolve.resolve_graph(skeleton(source, "net"), "net").nodes
     assert [n.operator for n in nodes].count("MatMul") == 2
     assert all(n.name.startswith("flex/") for n in nodes[:-1])
     network = parse_onnx(source)

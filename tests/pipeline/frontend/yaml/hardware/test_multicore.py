@@ -33,9 +33,9 @@ from nestmap.model.multicore.builders import (
 from nestmap.model.multicore.split_options import HintLoop
 from nestmap.pipeline.frontend.bundled import accelerator_names, multicore_names, resolve_multicore
 from nestmap.pipeline.frontend.data import bundled_cores
-from nestmap.pipeline.frontend.onnx.operators.elementwise import ELEMENTWISE
-from nestmap.pipeline.frontend.onnx.operators.pooling import REDUCTIONS
-from nestmap.pipeline.frontend.onnx.operators.work import NORMALIZATIONS
+from nestmap.pipeline.frontend.onnx.operators.elementwise import ELEMENTWISE, GRADIENTS
+from nestmap.pipeline.frontend.onnx.operators.record import Vector
+from nestmap.pipeline.frontend.onnx.operators.rows import NORMALIZATIONS, REDUCTIONS
 from nestmap.pipeline.frontend.read.accelerator import read_core_mapping, read_multicore
 from nestmap.pipeline.frontend.read.mapping import read_mapping
 from nestmap.pipeline.frontend.yaml.hardware.core import parse_core
@@ -362,7 +362,11 @@ def test_the_quads_run_convolutions_pooling_and_additions() -> None:
 def test_the_vector_core_runs_all_operators_of_elements_and_rows() -> None:
     core = next(x for x in read_multicore("quad_tpu").compute_cores if x.name == "simd")
     reductions = {name for name in REDUCTIONS if "Reduce" in name}
-    assert {*ELEMENTWISE, *NORMALIZATIONS, *reductions} <= {*(core.operators or ())}
+    groups = ELEMENTWISE, GRADIENTS, NORMALIZATIONS
+    others = {
+        name for group in groups for name, x in group.items() if isinstance(x.becomes, Vector)
+    }
+    assert {*others, *reductions, "LRN"} <= {*(core.operators or ())}
 
 
 def test_the_mesh_is_what_the_builder_makes() -> None:

@@ -13,14 +13,11 @@ from typing import Final, NamedTuple
 import onnx
 
 from nestmap.pipeline.frontend.onnx.load.graph import GraphNode
-from nestmap.pipeline.frontend.onnx.load.shapes import TensorFacts
-from nestmap.pipeline.frontend.onnx.node.movement import MOVEMENT_OPERATORS
+from nestmap.pipeline.frontend.onnx.load.shapes import UNSTATED, TensorFacts
+from nestmap.pipeline.frontend.onnx.operators.record import Bits, Movement
+from nestmap.pipeline.frontend.onnx.operators.registry import operator_of
 
 _T = onnx.TensorProto
-
-UNSTATED: Final = 8
-"""Default bits of types without a stated precision, as in ZigZag: frameworks export networks in
-float32 and float64 whatever precision they run in."""
 
 BITS: Final[Mapping[int, int]] = {
     _T.BOOL: 1,
@@ -54,12 +51,6 @@ QUANTIZED: Final = frozenset(
 )
 """The integer types that represent real numbers in quantized networks."""
 
-_DEQUANTIZE: Final = ("DequantizeLinear", "com.microsoft.DequantizeLinear")
-_QUANTIZE: Final = ("QuantizeLinear", "com.microsoft.QuantizeLinear")
-# Their outputs take no more bits than their inputs.
-_KEEP: Final = ("Relu", "Clip", "MaxPool", "GlobalMaxPool")
-_JOIN: Final = ("Concat",)
-_MOVE: Final = MOVEMENT_OPERATORS.union(_DEQUANTIZE)
 _BYTE: Final = 8  # default output of QuantizeLinear
 
 
@@ -95,7 +86,9 @@ def tensor_precisions(
         source = _source(node, bits, unstated)
         followers = node.proto.output if source else ()
         for name in filter(None, followers):
-            if node.operator in _DEQUANTIZE or _same_type(tensors, name, source):
+            if operator_of(node.operator).bits is Bits.DEQUANTIZED or _same_type(
+                tensors, name, source
+            ):
                 bits[name] = bits.get(source, unstated)
                 (quantized.add if source in quantized else quantized.discard)(name)
     return Precisions(bits, frozenset(quantized))
@@ -104,9 +97,11 @@ def tensor_precisions(
 def _source(node: GraphNode, bits: Mapping[str, int], unstated: int) -> str:
     """The tensor whose elements the outputs of the node hold with the same bits; "" if none."""
     read = [name for name in node.proto.input if name]
-    if not read or node.operator not in _MOVE:
+    operator = operator_of(node.operator)
+    moves = isinstance(operator.becomes, Movement) or operator.bits is Bits.DEQUANTIZED
+    if not read or not moves:
         return ""
-    if node.operator in _JOIN:
+    if operator.joins:
         return max(read, key=lambda name: bits.get(name, unstated))
     return read[0]
 
@@ -129,12 +124,12 @@ def _finished(nodes: Sequence[GraphNode], outputs: frozenset[str]) -> Mapping[st
 def _end(reader: GraphNode, name: str, found: Mapping[str, str]) -> str | None:
     """The tensor to which a reader quantizes its input, itself or through its own readers."""
     made = [output for output in reader.proto.output if output]
-    first = name in reader.proto.input[:1]
-    if not made or not (first or reader.operator in _JOIN):
+    first, operator = name in reader.proto.input[:1], operator_of(reader.operator)
+    if not made or not (first or operator.joins):
         return None
-    if reader.operator in _QUANTIZE:
+    if operator.bits is Bits.QUANTIZED:
         return made[0]
-    if reader.operator in _KEEP or reader.operator in MOVEMENT_OPERATORS:
+    if operator.bits is Bits.KEPT or isinstance(operator.becomes, Movement):
         return found.get(made[0]) if all(output in found for output in made) else None
     return None
 

@@ -8,7 +8,7 @@ from nestmap.model import InputError, Layer
 from nestmap.pipeline.frontend.onnx import parse_onnx
 from nestmap.pipeline.frontend.onnx.load.graph import sort_nodes
 from nestmap.pipeline.frontend.onnx.load.shapes import TensorFacts
-from nestmap.pipeline.frontend.onnx.node.precision import tensor_precisions
+from nestmap.pipeline.frontend.onnx.resolve.precision import tensor_precisions
 from tests.pipeline.frontend.onnx.written import written
 
 

@@ -1,1 +1,0 @@
-"""Tests of pipeline/frontend/onnx/node."""
