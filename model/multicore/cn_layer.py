@@ -33,7 +33,7 @@ class TensorAxis(Frozen, frozen=True):
     size: Extent
     offset: int = 0
 
-    @property
+    @cached_property
     def dimensions(self) -> tuple[Dimension, ...]:
         """The loop dimensions that index the axis."""
         return tuple(term.dimension for term in self.terms)
@@ -75,7 +75,7 @@ class LayerNest(Frozen, frozen=True):
     output: TensorUse
     inputs: tuple[TensorUse, ...]
 
-    @property
+    @cached_property
     def sizes(self) -> dict[Dimension, int]:
         """The size of each loop dimension."""
         return {loop.dimension: loop.size for loop in self.loops}

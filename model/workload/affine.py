@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from math import gcd, inf
 
 from pydantic import Field, model_validator
@@ -62,7 +63,7 @@ class AffineIndex(Frozen, frozen=True):
     def __str__(self) -> str:
         return "+".join(str(term) for term in self.terms)
 
-    @property
+    @cached_property
     def dimensions(self) -> tuple[Dimension, ...]:
         """The loop dimensions of the index."""
         return tuple(term.dimension for term in self.terms)

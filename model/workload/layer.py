@@ -126,7 +126,7 @@ class Layer(Frozen, frozen=True):
         """The output first, then the inputs."""
         return (self.output, *self.inputs)
 
-    @property
+    @cached_property
     def sizes(self) -> dict[Dimension, int]:
         """The size of each loop dimension."""
         return {loop.dimension: loop.size for loop in self.loops}
@@ -191,11 +191,16 @@ class Layer(Frozen, frozen=True):
 
     def elements(self, operand: LayerOperand) -> Count:
         """Elements of the operand's whole tensor that the layer touches."""
-        sizes, count = self.sizes, 1
-        for index in self.operand(operand).indices:
-            whole = tuple(sizes[d] for d in index.dimensions)
-            count *= index.touched(whole, whole)
-        return count
+        return self._elements[operand]
+
+    @cached_property
+    def _elements(self) -> dict[LayerOperand, Count]:
+        sizes, found = self.sizes, dict[LayerOperand, Count]()
+        for operand in self.operands:
+            wholes = (tuple(sizes[d] for d in index.dimensions) for index in operand.indices)
+            pairs = zip(operand.indices, wholes, strict=True)
+            found[operand.name] = prod(index.touched(whole, whole) for index, whole in pairs)
+        return found
 
     def relevance(self, operand: LayerOperand, dimension: Dimension) -> Relevance:
         """How the dimension relates to the operand."""

@@ -117,8 +117,11 @@ def _indexed(node: SegmentNode, place: int) -> list[list[int]]:
     return [[i for i, x in enumerate(axes) if d in x.dimensions] for d in node.dimensions]
 
 
-Rooms = dict[tuple[Grid, str, tuple[Staged, ...]], tuple[Counter[str], ...]]
-"""What is taken of each memory at each node, by tiles, home and inputs that are copied."""
+Taken = dict[str, list[Bits]]
+"""[memory][node] the bits that are taken while each node of a segment runs."""
+
+Rooms = dict[tuple[Grid, str, tuple[Staged, ...]], Mapping[str, Bits]]
+"""The most that is taken of each memory at a time, by tiles, home and inputs that are copied."""
 
 
 @final
@@ -159,24 +162,27 @@ class FusedSteps:
         """The bits of all constants."""
         return sum(tensor_bits(layer, name) for _, layer, name in self.constants)
 
-    def room(self, grid: Grid, home: str, staged: tuple[Staged, ...]) -> tuple[Counter[str], ...]:
-        """[node] the bits of tensors within, and of inputs copied first, by memory."""
+    def room(self, grid: Grid, home: str, staged: tuple[Staged, ...]) -> Taken:
+        """What tensors within, and inputs that are copied first, take of memories."""
+        nodes = range(len(self.segment.nodes))
+        found: Taken = {x: [0] * len(nodes) for x in (home, *(one.memory for one in staged))}
+        for held in self.held:
+            rooms = [grid.rooms[n] for n in held.writers]
+            room = Room(max(x.during for x in rooms), max(x.kept for x in rooms))
+            for n in nodes:
+                found[home][n] += room.during if held.writers[0] <= n <= held.last else room.kept
+        for one in staged:
+            room = one.room(grid)
+            for n in nodes:
+                found[one.memory][n] += room.during if n <= one.last else room.kept
+        return found
+
+    def most(self, grid: Grid, home: str, staged: tuple[Staged, ...]) -> Mapping[str, Bits]:
+        """The most bits that are taken of each memory at a time."""
         key = grid, home, staged
         if key not in self.rooms:
-            found = tuple(Counter[str]() for _ in self.segment.nodes)
-            for held in self.held:
-                rooms = [grid.rooms[n] for n in held.writers]
-                room = Room(max(x.during for x in rooms), max(x.kept for x in rooms))
-                _take(found, home, room, range(held.writers[0], held.last + 1))
-            for one in staged:
-                _take(found, one.memory, one.room(grid), range(one.last + 1))
-            self.rooms[key] = found
+            self.rooms[key] = {x: max(bits) for x, bits in self.room(*key).items()}
         return self.rooms[key]
-
-
-def _take(found: Sequence[Counter[str]], memory: str, room: Room, used: range) -> None:
-    for n, taken in enumerate(found):
-        taken[memory] += room.during if n in used else room.kept
 
 
 def fused_steps(
@@ -303,7 +309,11 @@ class Plan:
     @cached_property
     def taken(self) -> tuple[Counter[str], ...]:
         """[node] what the tensors within, inputs and constants take of each memory meanwhile."""
-        found = [Counter(x) for x in self.steps.room(self.grid, self.home, self.staged)]
+        room = self.steps.room(self.grid, self.home, self.staged)
+        found = [
+            Counter({x: bits[n] for x, bits in room.items()})
+            for n in range(len(self.steps.segment.nodes))
+        ]
         if self.residence is not None:
             for taken in found:
                 taken[self.residence] += self.steps.constant_bits
@@ -374,8 +384,7 @@ def _retained(steps: FusedSteps, pin: SegmentPin) -> tuple[bool, ...] | None:
 def _has_room(
     steps: FusedSteps, home: str, staged: tuple[Staged, ...], left: Mapping[str, Bits], grid: Grid
 ) -> bool:
-    rooms = steps.room(grid, home, staged)
-    return all(bits <= left[memory] for taken in rooms for memory, bits in taken.items())
+    return all(bits <= left[x] for x, bits in steps.most(grid, home, staged).items())
 
 
 def is_covered(steps: FusedSteps, grid: Grid) -> bool:

@@ -300,12 +300,16 @@ class AxisTiles:
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Needed:
     """The ranges of a tensor that tiles need along an axis, one tile after the other."""
 
     first: Ints  # [tile]
     end: Ints  # [tile]
+
+    def is_like(self, other: Needed) -> bool:
+        """Whether the ranges are equal."""
+        return bool((self.first == other.first).all() and (self.end == other.end).all())
 
     @classmethod
     def whole(cls, tiles: Count) -> Needed:
@@ -330,10 +334,37 @@ class Needed:
 
     @cached_property
     def heights(self) -> Ints:
-        """[what, kind of tile] what it needs; of that what is old, new, and both at a time."""
+        """[what, kind of tile] what a tile of rows needs; of that what is old, new, both, neither.
+
+        Old rows are those that earlier tiles have needed, new ones those that later tiles need.
+        """
+        whole = self.end - self.first
         kept = [self.done - self.first, self.until - self.later, self.done - self.later]
-        found: Ints = np.stack([self.end - self.first, *(np.maximum(x, 0) for x in kept)])
-        return np.unique(found, axis=1)
+        old, new, both = (np.maximum(x, 0) for x in kept)
+        neither = np.maximum(whole - old - new + both, 0)
+        return np.unique(np.stack((whole, old, new, both, neither)), axis=1)
+
+    @cached_property
+    def used(self) -> Ints:
+        """[what, tile] the columns of each kind of rows that there are while a tile is used.
+
+        All rows of its own columns; old ones also of the columns to come, new ones of those before.
+        """
+        before, none = np.minimum(self.done, self.first) - self.first[0], 0 * self.end
+        found: Ints = np.stack((self.end - self.first, self.end[-1] - self.end, before, none, none))
+        return found
+
+    @cached_property
+    def kept(self) -> Ints:
+        """[what, tile] the same after a tile, of columns that are retained.
+
+        New rows of columns that are done, which later rows of tiles read; old ones of those to
+        come; and all rows of those that the next tile reads again.
+        """
+        passed, coming = self.until - self.first[0], np.maximum(self.end[-1] - self.later, 0)
+        again = np.maximum(self.until - self.later, 0)
+        found: Ints = np.stack((0 * again, coming, passed, -again, again))
+        return found
 
 
 def axis_tiles(segment: Segment, axis: int, size: int, *, retain: bool) -> AxisTiles:
@@ -348,7 +379,9 @@ def axis_tiles(segment: Segment, axis: int, size: int, *, retain: bool) -> AxisT
         if n == len(nodes) - 1:
             first[n], end[n] = starts, np.minimum(starts + size, length)
         else:
-            whole = hull([reads[reader] for reader in segment.readers[n]])
+            whole, after = hull([reads[reader] for reader in segment.readers[n]]), needed.get(n + 1)
+            if after is not None and after.is_like(whole):
+                whole = after  # one range, whose rooms are computed once
             needed[n] = whole
             first[n] = np.maximum(whole.first, whole.done) if retain else whole.first
             end[n] = np.maximum(whole.end, first[n])
@@ -361,6 +394,8 @@ def axis_tiles(segment: Segment, axis: int, size: int, *, retain: bool) -> AxisT
 
 def hull(ranges: Sequence[ReadRange]) -> Needed:
     """The range that all readers need; where none needs anything, an empty one at the end."""
+    if len(ranges) == 1 and (ranges[0].end > ranges[0].first).all():
+        return Needed(ranges[0].first, ranges[0].end)
     some = np.stack([x.end > x.first for x in ranges])
     first = np.where(some, np.stack([x.first for x in ranges]), np.iinfo(np.int64).max).min(axis=0)
     end = np.where(some, np.stack([x.end for x in ranges]), 0).max(axis=0)
@@ -439,11 +474,15 @@ class Grid:
         """The room of the output of each node but the last one, while tiles run."""
         keeps = [axis.retain for axis in self.axes]
         found: list[Room] = []
+        known: dict[tuple[Needed, ...], Room] = {}
         for n, node in enumerate(self.segment.nodes[:-1]):
             use = node.nest.output
             whole = [x.size for i, x in enumerate(use.axes) if i not in self.segment.axes]
-            needs = [axis.needed[n] for axis in self.axes]
-            found.append(room_of(prod(whole) * use.precision, needs, keeps))
+            bits, needs = prod(whole) * use.precision, tuple(axis.needed[n] for axis in self.axes)
+            if needs not in known:
+                known[needs] = room_of(1, needs, keeps)
+            during, kept = known[needs]
+            found.append(Room(during * bits, kept * bits))
         return tuple(found)
 
     def kinds(self) -> Iterator[tuple[tuple[int, ...], Count]]:
@@ -472,26 +511,17 @@ def room_of(bits: Bits, needs: Sequence[Needed], keeps: Sequence[bool]) -> Room:
 
 
 def _most(rows: Needed, columns: Needed, retain: bool, retain_columns: bool) -> tuple[int, int]:
-    """The most elements of a tensor along the tile axes: while it is used, and between.
-
-    What stays after a tile: of columns that are done, the new rows, which later rows of tiles read;
-    of those to come, the old rows; of those that the next tile reads again, all rows.
-    """
-    height, old, new, both = rows.heights if retain else rows.heights * _HEIGHTS_ONLY
-    start, width = columns.first[0], columns.end[-1]
-    passed, coming = columns.until - start, np.maximum(width - columns.later, 0)
-    again = np.maximum(columns.until - columns.later, 0)
-    kept = np.outer(new, passed) + np.outer(old, coming) - np.outer(both, again)
-    if retain_columns:
-        kept += np.outer(np.maximum(height - old - new + both, 0), again)
-    before = np.minimum(columns.done, columns.first) - start
-    used = np.outer(height, columns.end - columns.first)
-    used += np.outer(new, before) + np.outer(old, width - columns.end)
-    return int(used.max()), int(kept.max())
+    """The most elements of a tensor along the tile axes: while it is used, and between."""
+    heights = rows.heights.T
+    if not retain:  # all rows are neither old nor new
+        heights = heights[:, :1] * _NEITHER
+    kept = columns.kept if retain_columns else columns.kept * _NO_NEITHER
+    return int((heights @ columns.used).max()), int((heights @ kept).max())
 
 
 _ONE_TILE: Final = Needed.whole(1)
-_HEIGHTS_ONLY: Final = np.array([[1], [0], [0], [0]])
+_NEITHER: Final = np.array([[1, 0, 0, 0, 1]])
+_NO_NEITHER: Final = np.array([[1], [1], [1], [1], [0]])
 
 
 # --- the layer or vector operator of a tile ---

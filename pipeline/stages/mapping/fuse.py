@@ -284,7 +284,7 @@ class _Ends:
         tiles = smallest_tiles(steps, self.ways.pins.otherwise)
         if not tiles:
             return "tiles of the given sizes do not cut what they compute"
-        need = min(max(x[home] for x in steps.room(grid, home, ())) for grid in tiles)
+        need = min(steps.most(grid, home, ())[home] for grid in tiles)
         if need > left[home]:
             room = f"{home} has {capacity(max(0, left[home]))} for them"
             return f"even in the smallest tiles tensors between them take {capacity(need)}; {room}"

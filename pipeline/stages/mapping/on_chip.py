@@ -150,6 +150,9 @@ class Variant(NamedTuple):
 Asked = dict[tuple[Layer, LayerConstraints, Visit], Costs[Variant] | None]
 """What each layer costs under constraints on each visit."""
 
+Wholes = dict[tuple[str, Visit], Costs[Variant] | None]
+"""What each layer of the network costs on each visit, by its name."""
+
 
 @final
 @dataclass(frozen=True)
@@ -163,10 +166,14 @@ class Variants:
     known: Known = field(default_factory=Known)
     work: Work = field(default_factory=Work)
     asked: Asked = field(default_factory=Asked)
+    wholes: Wholes = field(default_factory=Wholes)
 
     def costs(self, layer: Layer, visit: Visit) -> Costs[Variant] | None:
         """What a layer costs; nothing if it has no mapping wherever its tensors may be."""
-        return self.costs_of(self.problems[layer.name], visit)
+        key = layer.name, visit
+        if key not in self.wholes:
+            self.wholes[key] = self.costs_of(self.problems[layer.name], visit)
+        return self.wholes[key]
 
     @cached_property
     def firsts(self) -> dict[str, str]:
