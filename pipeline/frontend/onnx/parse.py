@@ -1,11 +1,12 @@
 """Converts an ONNX model into a workload."""
 
 import gc
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from math import prod
 from pathlib import Path
+from typing import Final
 
 import onnx
 from pydantic import ValidationError
@@ -14,7 +15,7 @@ from nestmap.model import InputError, NoCostNode, Tensor, Workload
 from nestmap.model.errors import violation, warn_of_input
 from nestmap.model.workload.graph import Node
 from nestmap.pipeline.frontend.onnx.densities import with_measured_densities
-from nestmap.pipeline.frontend.onnx.load.dims import set_dimensions
+from nestmap.pipeline.frontend.onnx.load.dims import free_dimensions, set_dimensions
 from nestmap.pipeline.frontend.onnx.load.functions import inline_functions
 from nestmap.pipeline.frontend.onnx.load.input_values import set_values
 from nestmap.pipeline.frontend.onnx.load.onnx_file import load_model
@@ -23,6 +24,7 @@ from nestmap.pipeline.frontend.onnx.load.shapes import (
     UNSTATED,
     Sizes,
     UnknownSizesError,
+    shape_text,
     tensor_facts,
 )
 from nestmap.pipeline.frontend.onnx.load.skeleton import Skeleton, skeleton
@@ -32,8 +34,7 @@ from nestmap.pipeline.frontend.onnx.node.reader import GraphFacts, NodeReader
 from nestmap.pipeline.frontend.onnx.operators.convert import converted
 from nestmap.pipeline.frontend.onnx.operators.registry import operator_of
 from nestmap.pipeline.frontend.onnx.resolve.precision import tensor_precisions
-from nestmap.pipeline.frontend.onnx.resolve.resolve import resolve_graph
-from nestmap.pipeline.frontend.onnx.resolve.unknown_sizes import unknown_sizes_error
+from nestmap.pipeline.frontend.onnx.resolve.resolve import ResolvedGraph, resolve_graph
 from nestmap.pipeline.frontend.onnx_bytes import InputValue, default_name
 
 
@@ -146,7 +147,7 @@ def _workload(small: Skeleton, where: str, name: str, float_bits: int) -> Worklo
         for output in filter(None, node.proto.output):
             graph.origins[output] = replace(graph.origins[output], node=parts[-1].name)
     if unknown:
-        raise unknown_sizes_error(unknown, graph, small, where)
+        raise _unknown_sizes_error(unknown, graph, small, where)
     read = {source for node in made for source in node.sources}
     given = dict.fromkeys(graph.origins[x].node for x in outputs if x in graph.origins)
     inner = tuple(node for node in given if node is not None and node in read)
@@ -175,3 +176,42 @@ def _warn_of_uncounted(workload: Workload, where: str) -> None:
 def _constants(node: Node) -> Iterator[Tensor]:
     """What a node reads that is known before the network runs."""
     return (tensor for tensor in node.inputs if tensor.constant)
+
+
+# --- the error about unknown sizes that the array needs ---
+
+_SHOWN: Final = 5
+
+
+def _unknown_sizes_error(
+    errors: Sequence[UnknownSizesError], graph: ResolvedGraph, small: Skeleton, where: str
+) -> InputError:
+    """One error that lists the tensors, the first operator to blame and the dimensions to set."""
+    places = [f"{error.where.removeprefix(f'{where}: ')}: {error.found}" for error in errors]
+    more = f"; and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
+    found = f"unknown sizes that the array needs: {'; '.join(places[:_SHOWN])}{more}"
+    blocker = _blocker(graph)
+    if blocker:
+        found += f" (the first operator that leaves a size open is {blocker})"
+    return InputError(where, found, _remedy(free_dimensions(small.model.graph, small.constants)))
+
+
+def _remedy(free: Sequence[str]) -> str:
+    if not free:
+        return "a size for every dimension: export with fixed shapes or add value_info entries"
+    shown = " ".join(f"--dim {name}=..." for name in free[:_SHOWN])
+    more = f" and so on ({len(free)} dimensions)" if len(free) > _SHOWN else ""
+    return f"sizes for the network's symbolic dimensions: {shown}{more}"
+
+
+def _blocker(graph: ResolvedGraph) -> str:
+    """The first node with an output of unknown size although all its inputs are known."""
+    known = graph.known
+    for node in graph.nodes:
+        if all(known.is_known(name) for name in node.reads):
+            for name in filter(None, node.proto.output):
+                if not known.is_known(name):
+                    shape = tensor_facts(known.types[name]).shape if name in known.types else None
+                    sizes = "no shape" if shape is None else f"shape {shape_text(shape)}"
+                    return f"{node}: output {name!r} has {sizes}"
+    return ""
