@@ -75,7 +75,7 @@ class LayerNest(Frozen, frozen=True):
     output: TensorUse
     inputs: tuple[TensorUse, ...]
 
-    @cached_property
+    @property
     def sizes(self) -> dict[Dimension, int]:
         """The size of each loop dimension."""
         return {loop.dimension: loop.size for loop in self.loops}

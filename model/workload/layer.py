@@ -126,7 +126,7 @@ class Layer(Frozen, frozen=True):
         """The output first, then the inputs."""
         return (self.output, *self.inputs)
 
-    @cached_property
+    @property
     def sizes(self) -> dict[Dimension, int]:
         """The size of each loop dimension."""
         return {loop.dimension: loop.size for loop in self.loops}
