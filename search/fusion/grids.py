@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Final, final
 
-from nestmap.search.fusion.segment import AxisTiles, Grid, Segment, axis_tiles
+from nestmap.search.fusion.segment import Segment
+from nestmap.search.fusion.tiles import AxisTiles, Grid, axis_tiles
 
 MOST_ROWS: Final = 2
 """The numbers of rows of a tile that are tried beside others: the most that fit, and fewer."""

@@ -22,18 +22,8 @@ from nestmap.model import Layer, MappingProblem, SegmentInputs, SegmentPin
 from nestmap.model.dims import LayerOperand
 from nestmap.model.units import Bits, Count
 from nestmap.search.fusion.grids import Grids
-from nestmap.search.fusion.segment import (
-    AxisTiles,
-    Grid,
-    Needed,
-    Room,
-    Segment,
-    SegmentNode,
-    hull,
-    outside_name,
-    room_of,
-    segment_of,
-)
+from nestmap.search.fusion.segment import Segment, SegmentNode, outside_name, segment_of
+from nestmap.search.fusion.tiles import AxisTiles, Grid, Needed, Room, hull, room_of
 from nestmap.search.tensor_homes import Home, TensorGraph, serving_levels, tensor_bits
 
 # --- the tensors and memories of a segment ---

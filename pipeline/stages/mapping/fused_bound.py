@@ -28,7 +28,8 @@ from nestmap.pipeline.stages.mapping.candidates import every_spatial_mapping
 from nestmap.pipeline.stages.mapping.layers import vector_memory
 from nestmap.search.fusion.bounds import TiledLayer, least_bits, rooms_of
 from nestmap.search.fusion.plans import FusedSteps
-from nestmap.search.fusion.segment import axis_tiles, cut_dimensions, outside_name
+from nestmap.search.fusion.segment import cut_dimensions, outside_name
+from nestmap.search.fusion.tiles import axis_tiles
 from nestmap.search.multicore.split.node_nests import layer_nest
 from nestmap.search.spatial.all_mappings import SpatialCandidates
 from nestmap.search.temporal.exact.space import reuses_windows

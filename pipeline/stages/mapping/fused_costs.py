@@ -25,7 +25,7 @@ from nestmap.model.units import Bits, Count
 from nestmap.pipeline.stages.mapping.layers import vector_memory
 from nestmap.pipeline.stages.mapping.on_chip import Variants
 from nestmap.search.fusion.plans import Plan, Staged
-from nestmap.search.fusion.segment import Grid, tile_layer, tile_vector
+from nestmap.search.fusion.tiles import Grid, tile_layer, tile_vector
 from nestmap.search.tensor_homes import Home, TensorGraph, Visit, tensor_bits
 
 Ends = tuple[tuple[LayerOperand, Home], ...]

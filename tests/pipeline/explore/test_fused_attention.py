@@ -19,7 +19,7 @@ from nestmap.pipeline.explore.api import explore_network
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.stages.mapping.layers import layer_problems
 from nestmap.search.fusion.plans import FusedSteps, Staged, fused_steps, plans_of
-from nestmap.search.fusion.segment import Grid, axis_tiles
+from nestmap.search.fusion.tiles import Grid, axis_tiles
 from nestmap.search.tensor_homes import TensorGraph
 from tests.costmodel.machines import machine, memory
 from tests.pipeline.explore.fused import segments_of, with_buffer

@@ -33,7 +33,7 @@ from nestmap.pipeline.stages.mapping.layers import layer_problems
 from nestmap.pipeline.stages.mapping.on_chip import AT_HOME, Variants
 from nestmap.search.fusion import bounds
 from nestmap.search.fusion.plans import FusedSteps, Plan, fused_steps, is_covered
-from nestmap.search.fusion.segment import AxisTiles, Grid, axis_tiles
+from nestmap.search.fusion.tiles import AxisTiles, Grid, axis_tiles
 from nestmap.search.tensor_homes import TensorGraph
 from tests.costmodel.machines import machine, memory
 from tests.pipeline.explore.fused import chain, residual, with_buffer

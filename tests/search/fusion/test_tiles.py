@@ -8,7 +8,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from nestmap.model.arrays import Ints
-from nestmap.search.fusion.segment import Grid, Segment, axis_tiles, tile_layer
+from nestmap.search.fusion.segment import Segment
+from nestmap.search.fusion.tiles import Grid, axis_tiles, tile_layer
 from tests.search.fusion.networks import random_network, whole_segment
 from tests.sweeps import some_of
 
