@@ -200,7 +200,11 @@ class SearchOptions(DesignOptions, total=False):
         ),
     ]
     mixed: Annotated[
-        bool | None, Option(help="Let several loop dimensions share an array dimension.")
+        bool | None,
+        Option(
+            help="Let several loop dimensions share an array dimension. Without --spatial-mappings "
+            "the exact search does so anyway."
+        ),
     ]
     rank: Annotated[
         RankName | Rank | None,
