@@ -131,9 +131,7 @@ def _workload(small: Skeleton, where: str, name: str, float_bits: int) -> Worklo
         reader = NodeReader(f"{where}: {node}", node, facts)
         parts: tuple[Node, ...] = ()
         try:
-            made_of = [name for name in node.proto.output if name]
-            computed = bool(made_of) and graph.constants.issuperset(made_of)
-            parts = with_steps(reader, converted(reader, computed=computed), steps)
+            parts = with_steps(reader, converted(reader, graph.constants), steps)
         except UnknownSizesError as error:
             unknown.append(error)
         except ValidationError as error:

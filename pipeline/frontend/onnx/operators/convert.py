@@ -14,16 +14,18 @@ from nestmap.pipeline.frontend.onnx.operators.record import Layers, Movement, Ro
 from nestmap.pipeline.frontend.onnx.operators.registry import operator_of
 
 
-def converted(reader: NodeReader, *, computed: bool) -> tuple[Node, ...]:
+def converted(reader: NodeReader, constants: frozenset[str]) -> tuple[Node, ...]:
     """Converts an ONNX node to nodes of the workload.
 
     Args:
         reader: the ONNX node.
-        computed: whether its outputs are known before the network runs.
+        constants: the tensors that are known before the network runs.
 
     Raises:
         InputError: if shapes or attributes do not match.
     """
+    outputs = [name for name in reader.node.proto.output if name]
+    computed = bool(outputs) and constants.issuperset(outputs)
     becomes = operator_of(reader.node.operator).becomes
     match becomes:
         case Layers():
@@ -61,7 +63,7 @@ def _vector_node(reader: NodeReader, vector: Vector) -> VectorNode | None:
     ``None`` if a tensor has an unknown size, or if nothing is computed when the network runs: there
     are no elements, or all inputs are constants.
     """
-    inputs, outputs = _read(reader), reader.outputs
+    inputs, outputs = reader.inputs[: vector.operands], reader.outputs
     if not outputs or all(tensor.constant for tensor in inputs):
         return None
     if any(tensor.sizes is None for tensor in (*inputs, *outputs)):
@@ -79,11 +81,6 @@ def _vector_node(reader: NodeReader, vector: Vector) -> VectorNode | None:
         outputs=outputs,
         nest=_nest(reader, vector.reads, inputs),
     )
-
-
-def _read(reader: NodeReader) -> tuple[Tensor, ...]:
-    """The inputs that are read; CastLike uses only the type of its second one."""
-    return reader.inputs[:1] if reader.node.operator == "CastLike" else reader.inputs
 
 
 def _nest(

@@ -205,7 +205,9 @@ _STANDARD: Final[Mapping[str, Operator]] = {
     ),
     # converts values, which is work (BitCast only reinterprets them)
     "Cast": Operator(_FIRST, folds=Folding.VALUES, repeats=repeats.reshaped),
-    "CastLike": Operator(_FIRST, folds=Folding.VALUES),
+    "CastLike": Operator(
+        Vector(counts.over_output(1), pointwise(0), operands=1), folds=Folding.VALUES
+    ),
     # a comparison with a random number, which is not counted
     "Bernoulli": Operator(_FIRST),
     # any number of inputs

@@ -19,7 +19,7 @@ from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
 from nestmap.pipeline.frontend.onnx.operators import output_shapes as shapes
 from nestmap.pipeline.frontend.onnx.operators.record import Layers, Operator
 
-_QUANTIZED: Final = "com.microsoft.QMoE"
+_QUANTIZED: Final = f"{MICROSOFT}.QMoE"
 _ACTIVATION: Final = 4  # an exponential, a sum, a division, a product
 _BYTE: Final = 8
 

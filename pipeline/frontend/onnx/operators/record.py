@@ -46,11 +46,13 @@ class Layers:
 class Vector:
     """The operator becomes work of a vector unit.
 
-    Without ``reads``, an element of the output may need all elements of the inputs.
+    Without ``reads``, an element of the output may need all elements of the inputs. ``operands``
+    is the number of inputs whose elements are read: of others only the type counts.
     """
 
     work: WorkRule
     reads: ReadRule | None = None
+    operands: int | None = None
 
 
 @final

@@ -218,7 +218,7 @@ def _scales(reader: NodeReader) -> tuple[float, ...]:
 
 # --- determines the reads of operators with sliding windows ---
 
-_NHWC: Final = "com.microsoft.NhwcMaxPool"
+_NHWC: Final = f"{MICROSOFT}.NhwcMaxPool"
 
 
 def _pool_reads(reader: NodeReader) -> reads.VectorReads:

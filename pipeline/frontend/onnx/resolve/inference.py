@@ -340,7 +340,8 @@ class TensorKnowledge:
 
         What cannot be inferred is as the model states it.
         """
-        rejection = self._infer(node)
+        typed = TypedNode(node.proto, self.types, self.version)  # sees what is learned here
+        rejection = self._infer(node, typed)
         inferred = {name: self.types.get(name) for name in node.proto.output if name}
         for name, kind in inferred.items():
             settled = self.stated.settle(name, kind)
@@ -348,15 +349,10 @@ class TensorKnowledge:
                 self.types[name] = settled
         if operator_of(node.operator).folds is not None:
             self._fold(node)
-        found = self._misfit(node) or rejection or self._false_statement(inferred)
+        misfits = (check(typed) for check in operator_of(node.operator).checks)
+        found = next(filter(None, misfits), None) or rejection or self._false_statement(inferred)
         if found is not None and not node.synthetic:
             self.contradictions[node.name] = found
-
-    def _misfit(self, node: GraphNode) -> Contradiction | None:
-        """The first contradiction between the tensors of a node."""
-        typed = TypedNode(node.proto, self.types, self.version)
-        found = (check(typed) for check in operator_of(node.operator).checks)
-        return next(filter(None, found), None)
 
     def sizes(self, name: str) -> Sizes | None:
         """The sizes of a tensor, possibly 0; ``None`` if one is unknown."""
@@ -398,7 +394,7 @@ class TensorKnowledge:
         found = (self.stated.contradiction(name, kind) for name, kind in known)
         return next(filter(None, found), None)
 
-    def _infer(self, node: GraphNode) -> Contradiction | None:
+    def _infer(self, node: GraphNode, typed: TypedNode) -> Contradiction | None:
         """Infers the types of a node's outputs; returns why the library rejects the node."""
         rejection, operator = None, operator_of(node.operator)
         given = {name: self.types[name] for name in node.reads if name in self.types}
@@ -410,7 +406,6 @@ class TensorKnowledge:
             if found.rejection and not (has_body or operator.is_lenient):
                 rejection = self._rejected(node, found.rejection)
         if operator.shapes is not None and not self._is_inferred(node):
-            typed = TypedNode(node.proto, self.types, self.version)
             for stand_in in operator.shapes(typed):
                 types = {**given, **stand_in.types}
                 element = operator.element.of(typed)
