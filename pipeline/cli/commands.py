@@ -29,8 +29,9 @@ def command_line(words: Sequence[str]) -> typer.Typer:
     app.command()(examples)
     for module in asked or COMMANDS:
         found = vars(import_module(f"nestmap.pipeline.cli.{module}"))
-        register: Callable[[typer.Typer], None] = found["register"]
-        register(app)
+        for each in COMMANDS[module]:
+            add: Callable[[typer.Typer], None] = found[each]
+            add(app)
     return app
 
 

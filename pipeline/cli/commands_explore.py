@@ -1,7 +1,5 @@
 """The commands that explore and evaluate mappings on one core."""
 
-import typer
-
 from nestmap.pipeline.cli.error_handling import report_warnings
 from nestmap.pipeline.cli.options.explore import (
     EvaluateOptions,
@@ -9,52 +7,19 @@ from nestmap.pipeline.cli.options.explore import (
     RepriceOptions,
     ResumeOptions,
 )
-from nestmap.pipeline.cli.parameters import add_command
+from nestmap.pipeline.cli.parameters import command
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the commands to the command line."""
-    add_command(
-        app,
-        explore,
-        ExploreOptions,
-        """\
+@command(
+    ExploreOptions,
+    """\
   nestmap explore light:resnet50 --accelerator tpu_like
   nestmap explore net.onnx -a machine.yaml -m mapping.yaml --objective energy
   nestmap explore layers.yaml -a tpu_like --lpf-limit 8 --no-store --json out.json
   nestmap explore light:resnet50 -a eyeriss_like -m free --spatial-mappings 20 --mixed --prune
   nestmap explore light:alexnet -a tpu_like --search salsa --keep-on-chip --seed 1
   nestmap explore light:alexnet -a tpu_like --pareto""",
-    )
-    add_command(
-        app,
-        resume,
-        ResumeOptions,
-        """\
-  nestmap resume last
-  nestmap resume 5f3a91 --store results.duckdb
-  nestmap resume arrays --store sweeps.duckdb""",
-    )
-    add_command(
-        app,
-        evaluate,
-        EvaluateOptions,
-        """\
-  nestmap evaluate light:alexnet --layer n0 -a tpu_like --order "FX 11, FY 11, OX 54, OY 54, K 3"
-  nestmap evaluate layers.yaml --layer fc -a tpu_like --order "C 2, K 4" \\
-      --cut O=0,1,2 --cut W=1,2 --cut I=2,2
-  nestmap evaluate light:resnet50 -a tpu_like --mapping-file found.yaml --store mine.duckdb""",
-    )
-    add_command(
-        app,
-        reprice,
-        RepriceOptions,
-        """\
-  nestmap reprice last --accelerator newer_sram.yaml
-  nestmap reprice 5f3a91 -a newer_sram.yaml --store results.duckdb --json repriced.json""",
-    )
-
-
+)
 def explore(options: ExploreOptions) -> None:
     """Find the best mapping of every layer of a network.
 
@@ -69,6 +34,13 @@ def explore(options: ExploreOptions) -> None:
         run_explore(options)
 
 
+@command(
+    ResumeOptions,
+    """\
+  nestmap resume last
+  nestmap resume 5f3a91 --store results.duckdb
+  nestmap resume arrays --store sweeps.duckdb""",
+)
 def resume(options: ResumeOptions) -> None:
     """Resume an exploration or a sweep that was interrupted or has failed.
 
@@ -80,6 +52,14 @@ def resume(options: ResumeOptions) -> None:
     run_resume(options)
 
 
+@command(
+    EvaluateOptions,
+    """\
+  nestmap evaluate light:alexnet --layer n0 -a tpu_like --order "FX 11, FY 11, OX 54, OY 54, K 3"
+  nestmap evaluate layers.yaml --layer fc -a tpu_like --order "C 2, K 4" \\
+      --cut O=0,1,2 --cut W=1,2 --cut I=2,2
+  nestmap evaluate light:resnet50 -a tpu_like --mapping-file found.yaml --store mine.duckdb""",
+)
 def evaluate(options: EvaluateOptions) -> None:
     """Evaluate the cost of a given mapping, of one layer or of all layers of a network.
 
@@ -91,6 +71,12 @@ def evaluate(options: EvaluateOptions) -> None:
         run_evaluate(options)
 
 
+@command(
+    RepriceOptions,
+    """\
+  nestmap reprice last --accelerator newer_sram.yaml
+  nestmap reprice 5f3a91 -a newer_sram.yaml --store results.duckdb --json repriced.json""",
+)
 def reprice(options: RepriceOptions) -> None:
     """Recompute the costs of the mappings of an earlier run with other energies.
 

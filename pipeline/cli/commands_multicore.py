@@ -1,36 +1,18 @@
 """The commands for several cores."""
 
-import typer
-
 from nestmap.pipeline.cli.error_handling import report_warnings
 from nestmap.pipeline.cli.options.multicore import SplitCommandOptions, StreamCommandOptions
-from nestmap.pipeline.cli.parameters import add_command
+from nestmap.pipeline.cli.parameters import command
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the commands to the command line."""
-    add_command(
-        app,
-        split,
-        SplitCommandOptions,
-        """\
+@command(
+    SplitCommandOptions,
+    """\
   nestmap split light:squeezenet --cores quad_tpu --hint-loops OY=all
   nestmap split net.onnx -c machine.yaml --hint-loops OY=4 --hint-loops OX=2 --graph net.svg
   nestmap split net.onnx -c machine.yaml --mode 3 --hint-loops "OY=all / K=4" --layer-cutoffs 9
   nestmap split net.onnx -c machine.yaml --mode 4 --hint-loops OY=all --split-w-percentage 0.5""",
-    )
-    add_command(
-        app,
-        stream,
-        StreamCommandOptions,
-        """\
-  nestmap stream light:resnet50 --cores quad_hetero --hint-loops OY=all
-  nestmap stream net.onnx -c machine.yaml -m cores.yaml --rule memory --objective edp
-  nestmap stream net.onnx -c quad_tpu --engine both --generations 20 --compare-lbl
-  nestmap stream light:squeezenet -c quad_tpu --hint-loops OY=4 --trace trace.json""",
-    )
-
-
+)
 def split(options: SplitCommandOptions) -> None:
     """Split a network into computation nodes for several cores.
 
@@ -44,6 +26,14 @@ def split(options: SplitCommandOptions) -> None:
         run_split(options)
 
 
+@command(
+    StreamCommandOptions,
+    """\
+  nestmap stream light:resnet50 --cores quad_hetero --hint-loops OY=all
+  nestmap stream net.onnx -c machine.yaml -m cores.yaml --rule memory --objective edp
+  nestmap stream net.onnx -c quad_tpu --engine both --generations 20 --compare-lbl
+  nestmap stream light:squeezenet -c quad_tpu --hint-loops OY=4 --trace trace.json""",
+)
 def stream(options: StreamCommandOptions) -> None:
     """Schedule a network on several cores.
 

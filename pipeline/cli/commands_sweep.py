@@ -1,25 +1,17 @@
 """The command that explores the designs of a space."""
 
-import typer
-
 from nestmap.pipeline.cli.error_handling import report_warnings
 from nestmap.pipeline.cli.options.sweep import SweepOptions
-from nestmap.pipeline.cli.parameters import add_command
+from nestmap.pipeline.cli.parameters import command
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command to the command line."""
-    add_command(
-        app,
-        sweep,
-        SweepOptions,
-        """\
+@command(
+    SweepOptions,
+    """\
   nestmap sweep space.yaml
   nestmap sweep space.yaml --strategy random --designs 500 --store sweep.duckdb
   nestmap sweep space.yaml --output designs.csv --save-front front""",
-    )
-
-
+)
 def sweep(options: SweepOptions) -> None:
     """Explore networks on accelerators that differ in some fields, and find the Pareto front.
 

@@ -1,7 +1,5 @@
 """The commands that show networks, accelerators and recorded runs."""
 
-import typer
-
 from nestmap.pipeline.cli.error_handling import report_warnings
 from nestmap.pipeline.cli.options.view import (
     ExplainOptions,
@@ -12,81 +10,17 @@ from nestmap.pipeline.cli.options.view import (
     ServeOptions,
     ShowOptions,
 )
-from nestmap.pipeline.cli.parameters import add_command
+from nestmap.pipeline.cli.parameters import command
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the commands to the command line."""
-    add_command(
-        app,
-        show,
-        ShowOptions,
-        """\
+@command(
+    ShowOptions,
+    """\
   nestmap show light:resnet50
   nestmap show light:inception_v2 --graph inception.svg
   nestmap show net.onnx --dim batch=1 --dim seq=384 --all --json net.json
   nestmap show --accelerator tpu_like""",
-    )
-    add_command(
-        app,
-        schema,
-        SchemaOptions,
-        """\
-  nestmap schema accelerator --output accelerator.schema.json
-  nestmap schema mapping""",
-    )
-    add_command(
-        app,
-        query,
-        QueryOptions,
-        """\
-  nestmap query --list
-  nestmap query pareto --run last
-  nestmap query top --run last --layer conv1 --top 5
-  nestmap query compare --run last --against 5f3a91 --output changes.csv
-  nestmap query best --run 5f3a91
-  nestmap query "SELECT layer, energy, latency FROM best WHERE run = last_run() ORDER BY latency"
-  nestmap query 'SELECT layer, energy FROM best WHERE run = $run' --run 5f3a91
-  nestmap query "SELECT * FROM totals" --store results.duckdb --output totals.parquet""",
-    )
-    add_command(
-        app,
-        explain,
-        ExplainOptions,
-        """\
-  nestmap explain n0
-  nestmap explain 5f3a91 conv1 --store results.duckdb --json conv1.json""",
-    )
-    add_command(
-        app,
-        plot,
-        PlotOptions,
-        """\
-  nestmap plot last
-  nestmap plot last --what energy -o energy.pdf
-  nestmap plot last --what mappings --layer conv1 -o conv1.svg
-  nestmap plot last --what schedule -o schedule.svg
-  nestmap plot last --against 5f3a91 -o comparison""",
-    )
-    add_command(
-        app,
-        report,
-        ReportOptions,
-        """\
-  nestmap report last
-  nestmap report last 5f3a91 --store results.duckdb -o comparison.html""",
-    )
-    add_command(
-        app,
-        serve,
-        ServeOptions,
-        """\
-  nestmap serve
-  nestmap serve --store results.duckdb --open
-  nestmap serve --port 8400""",
-    )
-
-
+)
 def show(options: ShowOptions) -> None:
     """Show the layers of a network, or the memories of an accelerator.
 
@@ -102,6 +36,12 @@ def show(options: ShowOptions) -> None:
         run_show(options)
 
 
+@command(
+    SchemaOptions,
+    """\
+  nestmap schema accelerator --output accelerator.schema.json
+  nestmap schema mapping""",
+)
 def schema(options: SchemaOptions) -> None:
     """Print the JSON Schema of a YAML format, with which editors complete and check files.
 
@@ -114,6 +54,18 @@ def schema(options: SchemaOptions) -> None:
     run_schema(options)
 
 
+@command(
+    QueryOptions,
+    """\
+  nestmap query --list
+  nestmap query pareto --run last
+  nestmap query top --run last --layer conv1 --top 5
+  nestmap query compare --run last --against 5f3a91 --output changes.csv
+  nestmap query best --run 5f3a91
+  nestmap query "SELECT layer, energy, latency FROM best WHERE run = last_run() ORDER BY latency"
+  nestmap query 'SELECT layer, energy FROM best WHERE run = $run' --run 5f3a91
+  nestmap query "SELECT * FROM totals" --store results.duckdb --output totals.parquet""",
+)
 def query(options: QueryOptions) -> None:
     """Query past explorations, by the name of a query or in SQL.
 
@@ -127,6 +79,12 @@ def query(options: QueryOptions) -> None:
     run_query(options)
 
 
+@command(
+    ExplainOptions,
+    """\
+  nestmap explain n0
+  nestmap explain 5f3a91 conv1 --store results.duckdb --json conv1.json""",
+)
 def explain(options: ExplainOptions) -> None:
     """Explain the mapping that a run found for a layer.
 
@@ -139,6 +97,15 @@ def explain(options: ExplainOptions) -> None:
     run_explain(options)
 
 
+@command(
+    PlotOptions,
+    """\
+  nestmap plot last
+  nestmap plot last --what energy -o energy.pdf
+  nestmap plot last --what mappings --layer conv1 -o conv1.svg
+  nestmap plot last --what schedule -o schedule.svg
+  nestmap plot last --against 5f3a91 -o comparison""",
+)
 def plot(options: PlotOptions) -> None:
     """Draw figures of a run: energy and cycles, mappings, accelerator, roofline, schedule.
 
@@ -149,6 +116,12 @@ def plot(options: PlotOptions) -> None:
     run_plot(options)
 
 
+@command(
+    ReportOptions,
+    """\
+  nestmap report last
+  nestmap report last 5f3a91 --store results.duckdb -o comparison.html""",
+)
 def report(options: ReportOptions) -> None:
     """Write an HTML report of runs: one file with charts, which works offline.
 
@@ -161,6 +134,13 @@ def report(options: ReportOptions) -> None:
     run_report(options)
 
 
+@command(
+    ServeOptions,
+    """\
+  nestmap serve
+  nestmap serve --store results.duckdb --open
+  nestmap serve --port 8400""",
+)
 def serve(options: ServeOptions) -> None:
     """Explore a store in the browser: runs, layers, comparisons, SQL.
 

@@ -109,6 +109,13 @@ def add_command(
     made(arguments)
 
 
+def command(
+    record: type[Record], examples: str
+) -> Callable[[Callable[[Record], None]], Callable[[typer.Typer], None]]:
+    """Makes of a function on a record of options what adds it as a command to a command line."""
+    return lambda run: lambda app: add_command(app, run, record, examples)
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class NumberOrName:
