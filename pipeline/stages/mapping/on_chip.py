@@ -150,9 +150,6 @@ class Variant(NamedTuple):
 Asked = dict[tuple[Layer, LayerConstraints, Visit], Costs[Variant] | None]
 """What each layer costs under constraints on each visit."""
 
-Wholes = dict[tuple[str, Visit], Costs[Variant] | None]
-"""What each layer of the network costs on each visit, by its name."""
-
 
 @final
 @dataclass(frozen=True)
@@ -166,14 +163,10 @@ class Variants:
     known: Known = field(default_factory=Known)
     work: Work = field(default_factory=Work)
     asked: Asked = field(default_factory=Asked)
-    wholes: Wholes = field(default_factory=Wholes)
 
     def costs(self, layer: Layer, visit: Visit) -> Costs[Variant] | None:
         """What a layer costs; nothing if it has no mapping wherever its tensors may be."""
-        key = layer.name, visit
-        if key not in self.wholes:
-            self.wholes[key] = self.costs_of(self.problems[layer.name], visit)
-        return self.wholes[key]
+        return self.costs_of(self.problems[layer.name], visit)
 
     @cached_property
     def firsts(self) -> dict[str, str]:
