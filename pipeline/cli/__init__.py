@@ -22,7 +22,12 @@ def main() -> None:
         with exit_if_interrupted():
             from nestmap.pipeline.cli.commands import command_line  # noqa: PLC0415 (interrupted, too)
 
-            command_line(sys.argv[1:])()
+            try:
+                command_line(sys.argv[1:])()
+            except OSError as error:  # help that cannot be written; commands report their errors
+                from nestmap.pipeline.cli.error_handling import report_error  # noqa: PLC0415 (rare)
+
+                raise SystemExit(report_error(error)) from None
     except SystemExit as error:
         if isinstance(error.code, int):
             end_process(error.code)

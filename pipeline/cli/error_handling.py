@@ -90,9 +90,17 @@ def report_errors() -> Generator[None]:
         _drop_output()
         raise typer.Exit(BUG) from None
     except Exception as error:
-        code = _told(error)
-        _drop_output_if_full()
-        raise typer.Exit(code) from None
+        raise typer.Exit(report_error(error)) from None
+
+
+def report_error(error: Exception) -> int:
+    """Prints the message for an error, and returns the exit code."""
+    code = _told(error)
+    try:
+        typer.echo("", nl=False)
+    except OSError:  # Python would try again at the end, and fail
+        _drop_output()
+    return code
 
 
 @contextmanager
@@ -149,14 +157,6 @@ def _told(error: Exception) -> int:
     traceback.print_exception(error)
     typer.echo(_HINT, err=True)
     return BUG
-
-
-def _drop_output_if_full() -> None:
-    """Discards output that cannot be written: Python would try again at the end, and fail."""
-    try:
-        typer.echo("", nl=False)
-    except OSError:
-        _drop_output()
 
 
 def _drop_output() -> None:

@@ -288,11 +288,12 @@ def test_a_reader_that_leaves_ends_it_quietly(inputs: Inputs) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_a_full_disk_is_told(inputs: Inputs, unbuffered: str) -> None:
+@pytest.mark.parametrize("words", [("query", "SELECT 1"), ("--help",), ("sweep", "--help")])
+def test_a_full_disk_is_told(inputs: Inputs, words: tuple[str, ...], unbuffered: str) -> None:
     Store.open(Path("nestmap.duckdb")).close()
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [*program(), "query", "SELECT 1"],
+            [*program(), *words],
             env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
             stdout=full,
             stderr=subprocess.PIPE,
