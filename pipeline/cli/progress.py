@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from types import TracebackType
 from typing import TYPE_CHECKING, Final, final
 
 from nestmap.costmodel.evaluate_rows import is_compiled_before
 from nestmap.model import EvaluationBatch, NetworkProblem, Objective, SpatialMapping
-from nestmap.pipeline.cli.progress_line import ProgressLine, WorkClock
+from nestmap.pipeline.cli.progress_line import ProgressBar, left_text
 from nestmap.pipeline.explore.size import ExplorationSize
 from nestmap.pipeline.format.numbers import count, cycles, energy, engineering, gap_text
 from nestmap.pipeline.render.text.plain_table import printable
@@ -97,7 +96,7 @@ def _walk_texts(state: WalkState, seconds: float) -> Iterator[str]:
     if state.gap is not None:
         yield f"gap {gap_text(state.gap)}"
     if state.done and state.work:
-        yield _left_text(seconds * min(state.left / state.done, (1 - state.work) / state.work))
+        yield left_text(seconds * min(state.left / state.done, (1 - state.work) / state.work))
 
 
 def _value_text(objective: Objective, picojoules: float, cycles_: float) -> str:
@@ -110,48 +109,23 @@ def _value_text(objective: Objective, picojoules: float, cycles_: float) -> str:
             return engineering(picojoules * cycles_ * 1e-12, "J x cycles")
 
 
-def _left_text(seconds: float) -> str:
-    minutes, rest = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02} left" if hours else f"{minutes}:{rest:02} left"
-
-
 # --- the progress bar of an exploration: how much is done, of how much, and how fast ---
 
 _LONGEST_NAME: Final = 16
 
 
 @final
-class ExplorationBar:
-    """Shows the progress of an exploration on the error output; a bar only on a terminal.
-
-    Use it as a context manager around the exploration, and pass it as its ``progress``. Rates
-    count mappings that are evaluated while nothing is compiled or read.
-    """
+class ExplorationBar(ProgressBar):
+    """The progress of an exploration; its rates are those of mappings."""
 
     def __init__(self, size: ExplorationSize, console: Console | None = None) -> None:
-        self._line = ProgressLine(console, "reading")
+        super().__init__(console, "reading")
         self._tally = ExplorationTally(size)
-        self._clock = WorkClock()
         self._evaluations = 0
         self._timed = 0
         self._timed_tries = 0
         self._recalled = 0
         self._walk: _LayerWalk | None = None
-
-    def __enter__(self) -> ExplorationBar:
-        self._line.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._line.stop()
-        if error is None:
-            self._line.print(self._summary())
 
     @property
     def has_evaluated(self) -> bool:
@@ -162,8 +136,7 @@ class ExplorationBar:
         """The exploration begins."""
         self._clock.restart()
         if not is_compiled_before():
-            self._clock.begin_compiling()
-            self._line.say_compiling()
+            self._begin_compiling()
         else:
             self._show()
 
@@ -225,16 +198,13 @@ class ExplorationBar:
         left, rate = self._tally.left, self._clock.per_second(self._timed_tries)
         if left is None or rate is None:
             return ""
-        return _left_text(left / rate)
+        return left_text(left / rate)
 
-    def _summary(self) -> str:
+    def _summary(self) -> tuple[str, str]:
         evaluated = ["no mappings" if self._recalled else "0 mappings"]
         if self._evaluations:
             # a search with proofs spends its time on what it need not evaluate
             rate = self._rate() if self._walk is None else ""
             evaluated = [f"{count(self._evaluations)} mappings", rate]
-        text = f"Evaluated {', '.join(filter(None, evaluated))} in {self._clock.elapsed:.1f} s"
-        if self._clock.compiling:
-            text += f", after compiling for {self._clock.compiling:.1f} s"
         known = f" {count(self._recalled)} were reused from the store." if self._recalled else ""
-        return f"{text}.{known}"
+        return f"Evaluated {', '.join(filter(None, evaluated))}", known

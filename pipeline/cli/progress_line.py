@@ -1,11 +1,13 @@
-"""A line on the error output that shows the progress of a command."""
+"""A line on the error output that shows the progress of a command, and the summary at its end."""
 
 from __future__ import annotations
 
 import os
 import sys
+from abc import ABC, abstractmethod
 from time import perf_counter
-from typing import TYPE_CHECKING, Final, final
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Self, final
 
 import typer
 
@@ -67,6 +69,15 @@ class WorkClock:
         return seconds
 
 
+def left_text(seconds: float) -> str:
+    """The time that is left, in hours, minutes and seconds."""
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02} left" if hours else f"{minutes}:{rest:02} left"
+
+
+# --- the line ---
+
 _COMPILING: Final = "Compiling the cost model, once per machine and version."
 _TERMINAL_VARIABLES: Final = ("FORCE_COLOR", "TTY_COMPATIBLE")
 """What may tell rich that a file is a terminal."""
@@ -80,9 +91,7 @@ class ProgressLine:
         self._drawn: tuple[Progress, TaskID] | None = None
         self._has_said = False
         if console is not None or _may_be_terminal():
-            from nestmap.pipeline.cli.terminal_bar import terminal_bar  # noqa: PLC0415 (imports rich)
-
-            bar = terminal_bar(console)
+            bar = _terminal_bar(console)
             self._drawn = bar, bar.add_task(description, total=None, text=text)
 
     def start(self) -> None:
@@ -130,3 +139,61 @@ def _may_be_terminal() -> bool:
     """Whether rich may find that the error output is a terminal."""
     told = any(name in os.environ for name in _TERMINAL_VARIABLES)
     return told or (sys.stderr is not None and sys.stderr.isatty())
+
+
+def _terminal_bar(console: Console | None) -> Progress:
+    """A bar on a console, else on the error output; it draws only if that is a terminal."""
+    from rich.console import Console  # noqa: PLC0415 (rich takes long to import)
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+
+    console = console or Console(stderr=True)
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=None),
+        TextColumn("{task.fields[text]}", markup=False),
+        TimeElapsedColumn(),
+        console=console,
+        expand=True,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+
+
+# --- the progress of a command ---
+
+
+class ProgressBar(ABC):
+    """Shows the progress of what runs within its block; a bar only on a terminal.
+
+    Use it as a context manager, and pass it as the ``progress`` of what runs. Rates count work
+    that is done while nothing is compiled or read.
+    """
+
+    def __init__(self, console: Console | None, description: str) -> None:
+        self._line, self._clock = ProgressLine(console, description), WorkClock()
+
+    def __enter__(self) -> Self:
+        self._line.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._line.stop()
+        if error is None:
+            done, more = self._summary()
+            text = f"{done} in {self._clock.elapsed:.1f} s"
+            if self._clock.compiling:
+                text += f", after compiling for {self._clock.compiling:.1f} s"
+            self._line.print(f"{text}.{more}")
+
+    @abstractmethod
+    def _summary(self) -> tuple[str, str]:
+        """What was done, and sentences to add."""
+
+    def _begin_compiling(self) -> None:
+        self._clock.begin_compiling()
+        self._line.say_compiling()

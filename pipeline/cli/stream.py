@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Final, final
 from uuid import UUID
 
@@ -18,7 +17,7 @@ from nestmap.model.multicore.schedule import ScheduleProblem
 from nestmap.model.multicore.split_options import SplitMode, SplitOptions
 from nestmap.pipeline.cli.options.multicore import StreamCommandOptions
 from nestmap.pipeline.cli.printing import check_target, print_note, show, show_prose
-from nestmap.pipeline.cli.progress_line import ProgressLine, WorkClock
+from nestmap.pipeline.cli.progress_line import ProgressBar
 from nestmap.pipeline.cli.split_arguments import chosen_split, read_problem, rename_options
 from nestmap.pipeline.cli.store_target import (
     StoreTarget,
@@ -253,45 +252,22 @@ def _print_place(run: UUID, place: StoreTarget | None) -> None:
 
 
 @final
-class StreamBar:
-    """Shows the progress of an exploration on several cores on the error output.
-
-    It shows a bar only on a terminal. Use it as a context manager around the exploration, and pass
-    it as its ``progress``.
-    """
+class StreamBar(ProgressBar):
+    """The progress of an exploration on several cores; its rate is that of allocations."""
 
     def __init__(self, console: Console | None = None) -> None:
-        self._line = ProgressLine(console, "splitting")
+        super().__init__(console, "splitting")
         self._costs = 0
         self._evaluations = 0
         self._untimed = 0
         self._generations = 0
         self._before: int | None = None
-        self._clock = WorkClock()
-
-    def __enter__(self) -> StreamBar:
-        self._line.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._line.stop()
-        if error is None:
-            text = f"Costed {count(self._costs)} kinds of nodes on cores, {self._scheduled()}"
-            text += f", all in {self._clock.elapsed:.1f} s"
-            if self._clock.compiling:
-                text += f", after compiling for {self._clock.compiling:.1f} s"
-            self._line.print(f"{text}.")
 
     def split(self, split: SplitProblem) -> None:
         """The network is split; the search for the costs of its nodes begins."""
         self._line.update(f"of {count(len(split.nodes))} nodes", description="costing")
         if not is_compiled_before():
-            self._compile()
+            self._begin_compiling()
 
     def costed(self, done: int, of: int) -> None:
         """This many of the costs are known."""
@@ -312,7 +288,7 @@ class StreamBar:
         self._generations = generations
         self._line.update("", description="generation", completed=0, total=generations)
         if not is_compiled(schedule_nodes):
-            self._compile()
+            self._begin_compiling()
 
     def observe(self, generation: Generation) -> None:
         """A generation is complete."""
@@ -328,9 +304,9 @@ class StreamBar:
         text = f"{number}  {_best(generation)}  {self._scheduled()}"
         self._line.update(text, description="generation", completed=generation.number)
 
-    def _compile(self) -> None:
-        self._clock.begin_compiling()
-        self._line.say_compiling()
+    def _summary(self) -> tuple[str, str]:
+        costed = f"Costed {count(self._costs)} kinds of nodes on cores"
+        return f"{costed}, {self._scheduled()}, all", ""
 
     def _scheduled(self) -> str:
         if not self._evaluations:

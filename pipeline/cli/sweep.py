@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, final
 
 from nestmap.costmodel.evaluate_rows import is_compiled_before
@@ -17,7 +16,7 @@ from nestmap.pipeline.cli.options.explore import ResumeOptions
 from nestmap.pipeline.cli.options.multicore import SplitArguments
 from nestmap.pipeline.cli.options.sweep import SweepFileOptions, SweepOptions
 from nestmap.pipeline.cli.printing import check_target, print_note
-from nestmap.pipeline.cli.progress_line import ProgressLine, WorkClock
+from nestmap.pipeline.cli.progress_line import ProgressBar, left_text
 from nestmap.pipeline.cli.recorded_sweep import show_front
 from nestmap.pipeline.cli.split_arguments import HINTS, parse_split, rename_options
 from nestmap.pipeline.cli.store_target import StoreTarget, print_nothing_kept
@@ -49,34 +48,12 @@ if TYPE_CHECKING:
 
 
 @final
-class SweepBar:
-    """Shows the progress of a sweep on the error output; a bar only on a terminal.
-
-    Use it as a context manager around the sweep, and pass it as its ``progress``.
-    """
+class SweepBar(ProgressBar):
+    """The progress of a sweep; its rate is that of designs."""
 
     def __init__(self, console: Console | None = None) -> None:
-        self._line = ProgressLine(console, "checking")
-        self._clock = WorkClock()
+        super().__init__(console, "checking")
         self._designs = self._explored = self._recalled = self._timed = 0
-
-    def __enter__(self) -> SweepBar:
-        self._line.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._line.stop()
-        if error is None:
-            text = f"Explored {count(self._explored)} designs in {self._clock.elapsed:.1f} s"
-            if self._clock.compiling:
-                text += f", after compiling for {self._clock.compiling:.1f} s"
-            known = f" {count(self._recalled)} were in the store." if self._recalled else ""
-            self._line.print(f"{text}.{known}")
 
     def start(self, designs: int) -> None:
         """The sweep of so many designs begins."""
@@ -84,8 +61,7 @@ class SweepBar:
         self._clock.restart()
         self._line.update(description="exploring", completed=0, total=designs)
         if not is_compiled_before():
-            self._clock.begin_compiling()
-            self._line.say_compiling()
+            self._begin_compiling()
 
     def explored(self, points: DesignPoints, front: int) -> None:
         """A design is explored; this many points are on the front now."""
@@ -120,13 +96,11 @@ class SweepBar:
 
     def _left(self) -> str:
         rate = self._clock.per_second(self._timed)
-        if rate is None:
-            return ""
-        minutes, seconds = divmod(int((self._designs - self._done) / rate), 60)
-        hours, minutes = divmod(minutes, 60)
-        return (
-            f"{hours}:{minutes:02}:{seconds:02} left" if hours else f"{minutes}:{seconds:02} left"
-        )
+        return "" if rate is None else left_text((self._designs - self._done) / rate)
+
+    def _summary(self) -> tuple[str, str]:
+        known = f" {count(self._recalled)} were in the store." if self._recalled else ""
+        return f"Explored {count(self._explored)} designs", known
 
 
 # --- the front as a table, all designs in a file, the store ---
