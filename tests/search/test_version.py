@@ -101,7 +101,16 @@ DIGESTS: Final[dict[int, tuple[str, ...]]] = {
         "f6b3f02e78ae66d3",
         "535190a0315022b5",
         "5fed87673ad54ebd",
-        "e29a67283142bc15",
+        "4b94fe9bd2a66f29",
+        "b5ee0b9290170e9f",
+    ),
+    14: (
+        "a2802ffde8692594",
+        "176f5b0586073c7b",
+        "f6b3f02e78ae66d3",
+        "535190a0315022b5",
+        "5fed87673ad54ebd",
+        "31cc87caf45d9f79",
         "b5ee0b9290170e9f",
     ),
 }
@@ -184,9 +193,14 @@ def walk_figures() -> Iterator[Figures]:
         problem = copy_with(spatial.problem, {"constraints": LayerConstraints()})
         candidates = all_spatial_mappings(problem)
         for objective in (*Objective, None):
-            walk = Walk(candidates, Incumbents(objective), options, Effort(work))
-            yield list(walk.rows())
-            yield [walk.unproven, walk.labels]
+            yield _walked(Walk(candidates, Incumbents(objective), options, Effort(work)))
+    long = copy_with(problems()[8].problem, {"constraints": LayerConstraints()})
+    known, effort = Incumbents(Objective.LATENCY), Effort(5 * work)
+    yield _walked(Walk(all_spatial_mappings(long), known, options, effort))
+
+
+def _walked(walk: Walk) -> Figures:
+    return [list(walk.rows()), walk.unproven, walk.labels]
 
 
 def bound_figures() -> Iterator[Figures]:

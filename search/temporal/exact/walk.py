@@ -55,7 +55,7 @@ BLOCK = 32
 MOST_BLOCKS = 64
 """Blocks of the largest round."""
 
-STAGES = (1 / 50, 1, 4)
+STAGES = (1 / 50, 2 / 5, 4)
 """Labels of the searches of rows, as multiples of the usual limit.
 
 Rows that take more wait until the others have lowered the limit.

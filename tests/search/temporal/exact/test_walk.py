@@ -127,7 +127,9 @@ def test_rows_on_which_a_limit_ends_the_search_are_unproven(objective: Objective
     known, unproven = Incumbents(objective), list[int]()
     for labels in (1, 30, ExactOptions().labels):
         one = Walk(candidates, known, ExactOptions(labels=labels), Effort(ENOUGH))
-        assert all(limit in (1, labels // 50, labels, 4 * labels) for _, limit in one.rows())
+        assert all(
+            limit in (1, labels // 50, labels * 2 // 5, 4 * labels) for _, limit in one.rows()
+        )
         unproven.append(one.unproven)
     assert unproven[0] > unproven[-1] == 0
     assert unproven == sorted(unproven, reverse=True)
