@@ -1,9 +1,11 @@
 """How a recorded run begins, commits and ends, whatever it records."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from time import process_time
-from typing import final
+from types import TracebackType
+from typing import ClassVar, Self
 from uuid import UUID
 
 import duckdb
@@ -28,31 +30,31 @@ def _nothing() -> None:
     """Nothing follows."""
 
 
-@final
-class RunLifecycle:
-    """The status of a run that is being recorded, and its transactions.
+class StartedRun(ABC):
+    """A run that is being recorded: its number in the store, its status, and its transactions.
 
-    A run is ``done`` only if ``finish`` was called. Left with an exception it is ``failed``, and
-    ``interrupted`` where that is Ctrl-C or there was none.
+    As a context manager it is ``done`` only if ``finish`` was called inside. Left with an
+    exception it is ``failed``, and ``interrupted`` where that is Ctrl-C or there was none. What
+    was recorded before is kept in each case, and the store resumes it.
     """
 
-    def __init__(self, database: Database, identity: UUID) -> None:
-        self.id = identity
-        self.status = RunStatus.RUNNING
-        self._database = database
-        self._cpu = process_time()
+    MISSING: ClassVar[str]
+    """What a run lacks that was left before it was done."""
 
-    def begin(self, info: RunInfo | StreamInfo, resumed: bool) -> None:
-        """Writes that the run begins, or continues.
-
-        Raises:
-            StoreError: if that cannot be written.
-        """
+    def __init__(
+        self, database: Database, info: RunInfo | StreamInfo, identity: UUID, resumed: bool
+    ) -> None:
+        self.id, self.status = identity, RunStatus.RUNNING
+        self._database, self._cpu = database, process_time()
         with self.writing() as connection:
             start_run(connection, self.id, info, resumed)
 
+    @abstractmethod
+    def _write_rest(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Writes all that waits, where the run ends."""
+
     def record_pipeline(self, stages: str) -> None:
-        """Writes the stages that run, as JSON.
+        """Records the stages that run, as JSON.
 
         Raises:
             StoreError: if they cannot be written.
@@ -86,36 +88,39 @@ class RunLifecycle:
         if self.status is not RunStatus.RUNNING:
             raise ValueError(f"run {self.id} is {self.status}; expected a run that is running")
 
-    def finish(self, write: Write) -> None:
-        """Ends the run as ``done``, together with what ``write`` writes.
+    def fail(self, reason: str) -> None:
+        """Writes what is pending, and ends the run as ``failed`` for that reason.
 
         Raises:
             StoreError: if it cannot be written.
             ValueError: if the run has ended already.
         """
         self.check_running()
-        self._end(RunStatus.DONE, None, write)
+        self._end(RunStatus.FAILED, reason, self._write_rest)
 
-    def fail(self, reason: str, write: Write) -> None:
-        """Ends the run as ``failed`` for that reason, together with what ``write`` writes.
+    def __enter__(self) -> Self:
+        return self
 
-        Raises:
-            StoreError: if it cannot be written.
-            ValueError: if the run has ended already.
-        """
-        self.check_running()
-        self._end(RunStatus.FAILED, reason, write)
-
-    def leave(self, error: BaseException | None, missing: str, write: Write) -> None:
-        """Ends a run that was left before it had ``missing``; does nothing if it has ended."""
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
         if self.status is not RunStatus.RUNNING:
             return
         if error is None:
-            self._end(RunStatus.INTERRUPTED, f"left before it had {missing}", write)
+            reason = f"left before it had {self.MISSING}"
+            self._end(RunStatus.INTERRUPTED, reason, self._write_rest)
             return
         status = RunStatus.FAILED if isinstance(error, Exception) else RunStatus.INTERRUPTED
         with suppress(StoreError):  # the error that is on its way says more
-            self._end(status, str(error) or type(error).__name__, write)
+            self._end(status, str(error) or type(error).__name__, self._write_rest)
+
+    def _finish(self, write: Write) -> None:
+        """Ends the run as ``done``, together with what ``write`` writes."""
+        self.check_running()
+        self._end(RunStatus.DONE, None, write)
 
     def _end(self, status: RunStatus, reason: str | None, write: Write) -> None:
         def ended() -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 from typing import final
 from uuid import UUID
+
+import duckdb
 
 from nestmap.model.multicore.allocation import Generation, Individual, StreamBound
 from nestmap.model.multicore.cn_costs import RecordedCost
 from nestmap.model.multicore.schedule import Schedule, ScheduleProblem
 from nestmap.store.connection.database import Database
-from nestmap.store.record.lifecycle import RunLifecycle
+from nestmap.store.record.lifecycle import StartedRun
 from nestmap.store.rows.core_costs import link_costs, read_costs, write_costs
 from nestmap.store.rows.generations import (
     read_bound,
@@ -20,44 +21,21 @@ from nestmap.store.rows.generations import (
     write_bound,
     write_generation,
 )
-from nestmap.store.rows.run_kinds import RunStatus
 from nestmap.store.rows.run_records import StreamInfo
 from nestmap.store.rows.schedules import write_problem, write_schedule
 
 
 @final
-class StreamRun:
-    """A run that is being recorded; :meth:`nestmap.store.Store.start_stream` gives one.
+class StreamRun(StartedRun):
+    """A run on several cores that is being recorded: costs of nodes, generations, a schedule."""
 
-    As a context manager it is ``done`` only if ``finish`` was called inside. Left with an
-    exception it is ``failed``, and ``interrupted`` where that is Ctrl-C or there was none. What
-    was recorded before is kept in each case, and :meth:`nestmap.store.Store.resume_stream` goes on.
-    """
+    MISSING = "a schedule"
 
     def __init__(
         self, database: Database, info: StreamInfo, identity: UUID, resumed: bool = False
     ) -> None:
+        super().__init__(database, info, identity, resumed)
         self.info = info
-        self._lifecycle = RunLifecycle(database, identity)
-        self._lifecycle.begin(info, resumed)
-
-    @property
-    def id(self) -> UUID:
-        """Names the run in the store."""
-        return self._lifecycle.id
-
-    @property
-    def status(self) -> RunStatus:
-        """Whether the run has ended, and how."""
-        return self._lifecycle.status
-
-    def record_pipeline(self, stages: str) -> None:
-        """Records the stages that run, as JSON.
-
-        Raises:
-            StoreError: if they cannot be written.
-        """
-        self._lifecycle.record_pipeline(stages)
 
     def find_costs(self, keys: Sequence[str]) -> Mapping[str, RecordedCost]:
         """What nodes cost on cores, of those keys that any run has found before.
@@ -65,7 +43,7 @@ class StreamRun:
         Raises:
             StoreError: if the store cannot be read or written.
         """
-        with self._lifecycle.writing() as connection:
+        with self.writing() as connection:
             known = read_costs(connection, keys)
             link_costs(connection, self.id, list(known), recalled=True)
         return known
@@ -78,7 +56,7 @@ class StreamRun:
         """
         if not costs:
             return
-        with self._lifecycle.writing() as connection:
+        with self.writing() as connection:
             write_costs(connection, costs)
             link_costs(connection, self.id, list(costs), recalled=False)
 
@@ -88,17 +66,17 @@ class StreamRun:
         Raises:
             StoreError: if it cannot be written.
         """
-        with self._lifecycle.writing() as connection:
+        with self.writing() as connection:
             write_problem(connection, self.id, problem)
 
     def newest_generation(self) -> Generation | None:
         """The generation that was recorded last, if there is one."""
-        with self._lifecycle.reading() as connection:
+        with self.reading() as connection:
             return read_generation(connection, self.id)
 
     def scheduled_individuals(self) -> tuple[Individual, ...]:
         """All allocations that were scheduled in the recorded generations."""
-        with self._lifecycle.reading() as connection:
+        with self.reading() as connection:
             return read_scheduled(connection, self.id)
 
     def record_generation(self, generation: Generation) -> None:
@@ -107,12 +85,12 @@ class StreamRun:
         Raises:
             StoreError: if it cannot be written.
         """
-        with self._lifecycle.writing() as connection:
+        with self.writing() as connection:
             write_generation(connection, self.id, generation)
 
     def bound(self) -> StreamBound | None:
         """What the search by constraints has found, if it has come to its end."""
-        with self._lifecycle.reading() as connection:
+        with self.reading() as connection:
             return read_bound(connection, self.id)
 
     def record_bound(self, found: StreamBound) -> None:
@@ -121,7 +99,7 @@ class StreamRun:
         Raises:
             StoreError: if it cannot be written.
         """
-        with self._lifecycle.writing() as connection:
+        with self.writing() as connection:
             write_bound(connection, self.id, found)
 
     def finish(self, schedule: Schedule) -> None:
@@ -131,15 +109,7 @@ class StreamRun:
             StoreError: if it cannot be written.
             ValueError: if the run has ended already.
         """
-        self._lifecycle.finish(lambda connection: write_schedule(connection, self.id, schedule))
+        self._finish(lambda connection: write_schedule(connection, self.id, schedule))
 
-    def __enter__(self) -> StreamRun:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._lifecycle.leave(error, "a schedule", lambda connection: None)
+    def _write_rest(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Nothing waits."""

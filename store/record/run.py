@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from time import monotonic, process_time
-from types import TracebackType
 from typing import NamedTuple, final
 from uuid import UUID
 
@@ -33,7 +32,7 @@ from nestmap.store.read.completed_searches import (
     read_completed_searches,
 )
 from nestmap.store.read.explored_layers import ExploredLayer, read_explored_layers
-from nestmap.store.record.lifecycle import RunLifecycle
+from nestmap.store.record.lifecycle import StartedRun
 from nestmap.store.record.search import Search
 from nestmap.store.rows.cmes import read_cme, write_cmes
 from nestmap.store.rows.content import (
@@ -46,7 +45,6 @@ from nestmap.store.rows.content import (
     write_layers,
     write_spatial_mappings,
 )
-from nestmap.store.rows.run_kinds import RunStatus
 from nestmap.store.rows.run_records import LayerInfo, RecordedNumbers, RunInfo, SearchInfo
 from nestmap.store.rows.runs import delete_unlinked_searches, recorded_numbers
 
@@ -338,20 +336,16 @@ _WRITE = "INSERT INTO evaluation_rows BY NAME SELECT * FROM incoming"
 
 
 @final
-class Run:
-    """A run that is being recorded; :meth:`nestmap.store.Store.start_run` gives one.
+class Run(StartedRun):
+    """A run on a single core that is being recorded: its searches, and at the end its results."""
 
-    As a context manager it is ``done`` only if ``finish`` was called inside. Left with an
-    exception it is ``failed``, and ``interrupted`` where that is Ctrl-C or there was none. What
-    was recorded before is kept in each case, and :meth:`nestmap.store.Store.resume_run` goes on.
-    """
+    MISSING = "results"
 
     def __init__(
         self, database: Database, info: RunInfo, identity: UUID, resumed: bool = False
     ) -> None:
         self.info = info
         self._resumed = resumed
-        self._lifecycle = RunLifecycle(database, identity)
         self._reuse = ReuseCache(database, info)
         self._explored = ExploredLayers(database, info)
         self._results = ReportedResults()
@@ -361,26 +355,8 @@ class Run:
         self._links: list[Row] = []
         self._searched: list[tuple[int, SpatialProblem, int]] = []
         self._buffer = Buffer()
-        self._lifecycle.begin(info, resumed)
+        super().__init__(database, info, identity, resumed)
         self._policy = CommitPolicy()
-
-    @property
-    def id(self) -> UUID:
-        """Names the run in the store."""
-        return self._lifecycle.id
-
-    @property
-    def status(self) -> RunStatus:
-        """Whether the run has ended, and how."""
-        return self._lifecycle.status
-
-    def record_pipeline(self, stages: str) -> None:
-        """Records the stages that run, as JSON.
-
-        Raises:
-            StoreError: if they cannot be written.
-        """
-        self._lifecycle.record_pipeline(stages)
 
     def find_search(self, info: SearchInfo) -> tuple[EvaluationBatch, ...] | None:
         """What a search has found that the store knows already; ``None``: it has to be done.
@@ -441,7 +417,7 @@ class Run:
             StoreError: if they cannot be written.
             ValueError: if the run has ended, or has another accelerator or no such layer.
         """
-        self._lifecycle.check_running()
+        self.check_running()
         self._check_problem(info)
         search = self._start_search(info)
         try:
@@ -484,27 +460,7 @@ class Run:
             self._results.write(connection, self.id, results)
             self._explored.write(connection, self.id)
 
-        self._lifecycle.finish(write)
-
-    def fail(self, reason: str) -> None:
-        """Writes what is pending, and ends the run as ``failed`` for that reason.
-
-        Raises:
-            StoreError: if it cannot be written.
-            ValueError: if the run has ended already.
-        """
-        self._lifecycle.fail(reason, self._write_rest)
-
-    def __enter__(self) -> Run:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._lifecycle.leave(error, "results", self._write_rest)
+        self._finish(write)
 
     def _check_problem(self, info: SearchInfo) -> None:
         problem = info.spatial.problem
@@ -531,7 +487,7 @@ class Run:
     def _start_search(self, info: SearchInfo) -> Search:
         number, recorded = self._number(info.key), RecordedNumbers()
         if self._resumed:
-            with self._lifecycle.reading() as connection:
+            with self.reading() as connection:
                 recorded = recorded_numbers(connection, number)
         search = Search(info, number, self.info.recording, recorded, self._take)
         self._link(info, number, recalled=False)
@@ -555,11 +511,10 @@ class Run:
     def _commit(self, rows: int) -> None:
         """Commits so many of the buffered evaluations, and the searches that are complete then."""
         part = self._buffer.head(rows)
-        with self._lifecycle.writing(lambda: self._forget(part)) as connection:
+        with self.writing(lambda: self._forget(part)) as connection:
             self._write(connection, part)
 
     def _write_rest(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Writes all that waits, where the run ends."""
         self._write(connection, self._buffer.head(self._buffer.rows))
         if self._resumed:
             delete_unlinked_searches(connection)

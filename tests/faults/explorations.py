@@ -42,7 +42,7 @@ from nestmap.pipeline.explore.resume import resume
 from nestmap.store import Store
 from nestmap.store.connection import database
 from nestmap.store.record import run as recording
-from nestmap.store.record.lifecycle import RunLifecycle
+from nestmap.store.record.lifecycle import StartedRun
 from tests.costmodel.machines import machine, matmul, memory
 from tests.loma import with_loma
 from tests.sweeps import STRESS
@@ -174,11 +174,11 @@ def say(word: str) -> None:
 @contextmanager
 def telling(order: Order) -> Generator[None]:
     """Says after each commit how many evaluations of its run are there, and whether it is done."""
-    writing = RunLifecycle.writing
+    writing = StartedRun.writing
 
     @contextmanager
     def tell(
-        run: RunLifecycle, committed: Callable[[], None] = lambda: None
+        run: StartedRun, committed: Callable[[], None] = lambda: None
     ) -> Generator[duckdb.DuckDBPyConnection]:
         with writing(run, committed) as connection:
             yield connection
@@ -191,7 +191,7 @@ def telling(order: Order) -> Generator[None]:
         sleep(order.pause)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(RunLifecycle, "writing", tell)
+        patch.setattr(StartedRun, "writing", tell)
         yield
 
 

@@ -46,7 +46,7 @@ IN_A_STATEMENT: Final = f"""
 from nestmap.store.record import run as writer
 def endless(run, info):
     later({{number}})
-    with run._lifecycle.reading() as connection:
+    with run.reading() as connection:
         connection.execute("{LONG}")
 writer.Run.find_search = endless
 """

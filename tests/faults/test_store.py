@@ -374,7 +374,7 @@ FILL = """
 from pathlib import Path
 from nestmap.store.record import lifecycle, run, search
 search.BLOCK = run.ROW_GROUP = 1
-writing, transactions = lifecycle.RunLifecycle.writing, []
+writing, transactions = lifecycle.StartedRun.writing, []
 def fill():
     with Path({filler!r}).open("ab", buffering=0) as file:
         try:
@@ -387,7 +387,7 @@ def filling(run, *committed):
     if len(transactions) > 3:  # its beginning, and two commits
         fill()
     return writing(run, *committed)
-lifecycle.RunLifecycle.writing = filling
+lifecycle.StartedRun.writing = filling
 """
 
 
