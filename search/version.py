@@ -12,7 +12,7 @@ busy cycles is that of the smallest tiles where tiles are clipped. Since 11 exac
 accesses. Since 12 the least energy of a spatial mapping is found in fewer labels, and
 the bound of energy is lower where units share words of clipped tiles: since 13 only by what the
 worst tiles need. Since 14 those spatial mappings that take much work are all searched with two
-fifths of the labels first.
+fifths of the labels first, also where only some are searched.
 
 Results that a store has of another version are not reused. ``tests/search/test_version.py`` fails
 if searches find something else and this number is not increased.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import ClassVar, Final, Never, final
@@ -34,7 +34,7 @@ from nestmap.search.temporal.exact.effort import LABELS_OF_A_SEARCH, Effort
 from nestmap.search.temporal.exact.incumbents import Costs
 from nestmap.search.temporal.exact.least_energy import ROUNDING
 from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact
-from nestmap.search.temporal.exact.walk import LeastEnergy, Walk, Watch, least_energy_of
+from nestmap.search.temporal.exact.walk import STAGES, LeastEnergy, Walk, Watch, least_energy_of
 
 LABELS = ExactOptions().labels
 
@@ -228,8 +228,13 @@ class _LayerWalk:
         return SearchStatistics(bounds=bounds, front_gap=gap)
 
     def _list(self, candidates: RankedCandidates) -> Batches:
-        """The search of candidates one by one."""
+        """The search of candidates one by one.
+
+        After the first one that takes more work than a search may, the others come first with
+        less: a few of them would take all work, and others would not be searched.
+        """
         left_out, worse, first = list[int](), list[int](), self._compared(candidates)
+        is_begun = False
         for rank in range(len(candidates)):
             if rank > len(left_out) + len(worse) and self.effort.is_spent:
                 late = len(candidates) - rank
@@ -242,7 +247,10 @@ class _LayerWalk:
             elif first.is_worse(rank):
                 worse.append(rank)
             else:
-                yield from self._search(first.problem(rank), start=rank < STARTS)
+                is_late = yield from self._search(first.problem(rank), start=rank < STARTS)
+                if is_late and not is_begun:
+                    is_begun = True
+                    yield from self._begin(first, range(rank + 1, len(candidates)))
         if left_out:
             counted = SearchStatistics(pruned=len(left_out))
             yield _proven(candidates, left_out, None, inf, counted)
@@ -250,6 +258,16 @@ class _LayerWalk:
             counted = SearchStatistics(pruned=len(worse))
             least = min(self.known.limit, first.least.energy)
             yield _proven(candidates, worse, Objective.ENERGY, least, counted)
+
+    def _begin(self, first: _First, ranks: Sequence[int]) -> Batches:
+        """Searches candidates with few labels, then with more, as the walk of a table does."""
+        for share in STAGES[:-1]:
+            labels = max(1, int(self.search.labels * share))
+            for rank in ranks:
+                improves = self.known.improved_by(*first.candidates.costs(rank, 1 - ROUNDING)).any()
+                if improves and not (self.effort.is_spent or first.is_worse(rank)):
+                    found = self._search(first.problem(rank), start=False, labels=labels)
+                    yield from _without(found, _PROOF)
 
     def _table(self, candidates: RankedCandidates, every: SpatialCandidates) -> Batches:
         """The walk of a table: after the first few, kernels find those that may improve.
@@ -268,8 +286,8 @@ class _LayerWalk:
         for spatial, labels in walk.improving():
             yield from _without(self._search(spatial, start=False, labels=labels), _PROOF)
         self.effort.labels = max(self.effort.labels, self.search.layer_labels // LAST_PART)
-        found = walk.finish(lambda spatial: self._search(spatial, start=True))
-        yield from _without(found, _PROOF)
+        last = walk.finish(lambda spatial: self._search(spatial, start=True))
+        yield from _without(last, _PROOF)
         self.left += walk.left
         counted = SearchStatistics(
             pruned=max(0, walk.pruned - searched),
@@ -290,16 +308,21 @@ class _LayerWalk:
 
     def _search(
         self, spatial: SpatialProblem, *, start: bool, labels: int | None = None
-    ) -> Batches:
-        """The search of one spatial mapping, with at most so many ``labels`` at a time."""
+    ) -> Generator[EvaluationBatch, None, bool]:
+        """The search of one spatial mapping, with at most so many ``labels`` at a time.
+
+        Returns whether a limit ended it.
+        """
         is_timed = self.search.time_limit is not None
         seconds = max(self.effort.clock.left, NO_TIME) if is_timed else None
         task = SearchTask(spatial, self.known.costs, start, labels, seconds)
-        spent = LABELS_OF_A_SEARCH
+        spent, is_late = LABELS_OF_A_SEARCH, False
         for batch in self.noted(self._run(task)):
             spent += batch.statistics.labels
+            is_late |= batch.statistics.unproven > 0
             yield batch
         self.effort.spend(spent)
+        return is_late
 
 
 @final
