@@ -166,7 +166,7 @@ def _concatenated_shape(node: TypedNode) -> Iterator[shapes.ShapeSurrogate]:
 
 
 _ONE: Final = Vector(counts.over_output(1), pointwise())
-_FIRST: Final = Vector(counts.over_output(1), pointwise(0))
+_FIRST: Final = Vector(counts.over_output(1), pointwise(0), operands=1)
 _SAME: Final = shapes.as_inputs(0)
 _BROADCAST: Final = (checks.broadcast(),)
 _OF_BOTH: Final = (checks.broadcast((0, 3)),)
@@ -205,9 +205,7 @@ _STANDARD: Final[Mapping[str, Operator]] = {
     ),
     # converts values, which is work (BitCast only reinterprets them)
     "Cast": Operator(_FIRST, folds=Folding.VALUES, repeats=repeats.reshaped),
-    "CastLike": Operator(
-        Vector(counts.over_output(1), pointwise(0), operands=1), folds=Folding.VALUES
-    ),
+    "CastLike": Operator(_FIRST, folds=Folding.VALUES),
     # a comparison with a random number, which is not counted
     "Bernoulli": Operator(_FIRST),
     # any number of inputs
