@@ -3,9 +3,10 @@
 Run ``python -m benchmarks.accelforge PYTHON [LAYERS ...]``; ``PYTHON`` is the interpreter of an
 environment with AccelForge (``pip install accelforge``, for Python 3.12) and Graphviz. Chains of
 3x3 convolutions of 32 channels that end at 56 x 56, without padding; energy; one thread each,
-compiled. The models differ: AccelForge counts what data moves, bit by bit, and takes one mapping of
-the array; nestmap counts whole words and fills, and searches all. So each gain is that over the
-same tool without fusion. Prints a row for each number of layers and tool.
+compiled. The models differ: AccelForge counts what data moves, bit by bit, and unrolls only loops
+that share inputs along one side of the array and sums along the other; nestmap counts whole words
+and fills, and any loops. So each gain is that over the same tool without fusion. Prints a row for
+each number of layers and tool.
 """
 
 import json
@@ -25,14 +26,13 @@ CHANNELS = 32
 SIZE = 56
 SIDE = 32  # of the array: output channels by sums
 
-DRAM = (10.9375, 10.9375)
-SRAM = (0.203203125, 0.184765625)
-REGISTER = (0.00125, 0.00125)
-"""Energies (pJ) of a bit that is read and written: those of meta_prototype."""
-
 MAC_ENERGY = 0.04  # pJ
 SRAM_BITS = 2**24
-WIDTHS = {"dram": 64, "sram": 1024, "register": 8}
+WIDTHS = {"DRAM": 64, "SRAM": 1024, "Register": 8}
+"""Bits of an access to each memory."""
+
+ENERGIES = {"DRAM": (700.0, 700.0), "SRAM": (208.08, 189.2), "Register": (0.01, 0.01)}
+"""Energies (pJ) of reading and writing so many: as in meta_prototype, but for writes to DRAM."""
 
 
 @dataclass(frozen=True)
@@ -107,35 +107,30 @@ def accelerator() -> dict[str, object]:
             "unit_area": 0,
         },
         "memories": {
-            "register": memory("register", 8, REGISTER, {"I2": ("tl", "fh")}, []),
-            "sram": memory("sram", SRAM_BITS, SRAM, every, ["D1", "D2"]),
-            "dram": memory("dram", 2**40, DRAM, every, ["D1", "D2"]),
+            "Register": memory("Register", 8, {"I2": ("tl", "fh")}, []),
+            "SRAM": memory("SRAM", SRAM_BITS, every, ["D1", "D2"]),
+            "DRAM": memory("DRAM", 2**40, every, ["D1", "D2"]),
         },
     }
 
 
 def memory(
-    name: str,
-    bits: int,
-    energies: tuple[float, float],
-    movements: dict[str, tuple[str, ...]],
-    served: list[str],
+    name: str, bits: int, movements: dict[str, tuple[str, ...]], served: list[str]
 ) -> dict[str, object]:
     """A memory, as a file has it, with one port."""
-    width = WIDTHS[name]
     port = {
         "name": "port",
         "type": "read_write",
         "bandwidth_min": 8,
-        "bandwidth_max": width,
+        "bandwidth_max": WIDTHS[name],
         "allocation": [f"{operand}, {x}" for operand, found in movements.items() for x in found],
     }
     return {
         "size": bits,
         "operands": [*movements],
         "served_dimensions": served,
-        "r_cost": energies[0] * width,
-        "w_cost": energies[1] * width,
+        "r_cost": ENERGIES[name][0],
+        "w_cost": ENERGIES[name][1],
         "area": 0,
         "ports": [port],
     }
@@ -172,12 +167,12 @@ def mapped(python: str, layers: int) -> Found:
 def specification(layers: int, kept: str) -> Iterator[str]:
     """The same machine and network for AccelForge, with these tensors in DRAM."""
     yield "{arch: {nodes: ["
-    yield _memory("DRAM", "inf", DRAM, f"keep: {kept}, may_keep: All", "dram")
-    yield _memory("Sram", str(SRAM_BITS), SRAM, "keep: ~DRAM, may_keep: All", "sram")
+    yield _memory("DRAM", "inf", f"keep: {kept}, may_keep: All")
+    yield _memory("SRAM", str(SRAM_BITS), "keep: ~DRAM, may_keep: All")
     yield "!Container {name: Array, spatial: ["
     yield f"{{name: D1, fanout: {SIDE}, may_reuse: input, reuse: input}},"
     yield f"{{name: D2, fanout: {SIDE}, may_reuse: output, reuse: output}}]}},"
-    yield _memory("Register", "8", REGISTER, "keep: weight", "register")
+    yield _memory("Register", "8", "keep: weight")
     yield "!Compute {name: MAC, leak_power: 0, area: 0, actions: ["
     yield f"{{name: compute, energy: {MAC_ENERGY}, latency: 1}}]}}]}},"
     yield f"workload: {{bits_per_value: {{All: 8}}, rank_sizes: {{{_sizes(layers)}}}, einsums: ["
@@ -191,11 +186,12 @@ def specification(layers: int, kept: str) -> Iterator[str]:
     yield "]}}"
 
 
-def _memory(name: str, size: str, energies: tuple[float, float], tensors: str, kind: str) -> str:
-    cycles = 1 / WIDTHS[kind]
+def _memory(name: str, size: str, tensors: str) -> str:
+    """A memory, with the energy (pJ) and the time (cycles) of each bit."""
+    width = WIDTHS[name]
     actions = ", ".join(
-        f"{{name: {action}, energy: {energy}, latency: {cycles}}}"
-        for action, energy in zip(("read", "write"), energies, strict=True)
+        f"{{name: {action}, energy: {energy / width}, latency: {1 / width}}}"
+        for action, energy in zip(("read", "write"), ENERGIES[name], strict=True)
     )
     return (
         f"!Memory {{name: {name}, size: {size}, leak_power: 0, area: 0, "
