@@ -234,13 +234,15 @@ class _LayerWalk:
         less: a few of them would take all work, and others would not be searched.
         """
         left_out, worse, first = list[int](), list[int](), self._compared(candidates)
-        is_begun = False
+        is_begun, proven = False, set[int]()
         for rank in range(len(candidates)):
+            if rank in proven:
+                continue
             if rank > len(left_out) + len(worse) and self.effort.is_spent:
-                late = len(candidates) - rank
-                cut = late if self.effort.clock.is_late else 0
-                counted = SearchStatistics(unproven=late, cut=cut)
-                yield _proven(candidates, slice(rank, None), None, inf, counted)
+                late = [x for x in range(rank, len(candidates)) if x not in proven]
+                cut = len(late) if self.effort.clock.is_late else 0
+                counted = SearchStatistics(unproven=len(late), cut=cut)
+                yield _proven(candidates, late, None, inf, counted)
                 break
             if not self.known.improved_by(*candidates.costs(rank, 1 - ROUNDING)).any():
                 left_out.append(rank)
@@ -250,7 +252,7 @@ class _LayerWalk:
                 is_late = yield from self._search(first.problem(rank), start=rank < STARTS)
                 if is_late and not is_begun:
                     is_begun = True
-                    yield from self._begin(first, range(rank + 1, len(candidates)))
+                    proven = yield from self._begin(first, range(rank + 1, len(candidates)))
         if left_out:
             counted = SearchStatistics(pruned=len(left_out))
             yield _proven(candidates, left_out, None, inf, counted)
@@ -259,15 +261,28 @@ class _LayerWalk:
             least = min(self.known.limit, first.least.energy)
             yield _proven(candidates, worse, Objective.ENERGY, least, counted)
 
-    def _begin(self, first: _First, ranks: Sequence[int]) -> Batches:
-        """Searches candidates with few labels, then with more, as the walk of a table does."""
+    def _begin(
+        self, first: _First, ranks: Sequence[int]
+    ) -> Generator[EvaluationBatch, None, set[int]]:
+        """Searches candidates with few labels, then with more, as the walk of a table does.
+
+        Returns those whose searches are complete. What others show is shown by later searches.
+        """
+        proven = set[int]()
         for share in STAGES[:-1]:
             labels = max(1, int(self.search.labels * share))
             for rank in ranks:
                 improves = self.known.improved_by(*first.candidates.costs(rank, 1 - ROUNDING)).any()
-                if improves and not (self.effort.is_spent or first.is_worse(rank)):
-                    found = self._search(first.problem(rank), start=False, labels=labels)
+                is_over = rank in proven or self.effort.is_spent or first.is_worse(rank)
+                if not improves or is_over:
+                    continue
+                found = list(self._search(first.problem(rank), start=False, labels=labels))
+                if any(batch.statistics.unproven for batch in found):
                     yield from _without(found, _PROOF)
+                else:
+                    proven.add(rank)
+                    yield from found
+        return proven
 
     def _table(self, candidates: RankedCandidates, every: SpatialCandidates) -> Batches:
         """The walk of a table: after the first few, kernels find those that may improve.
