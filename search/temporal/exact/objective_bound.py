@@ -99,7 +99,8 @@ def costs_of(rule: Rule, resources: Resources, spent: Floats) -> tuple[float, fl
         elif kind == TOTAL:
             least = max(least, spent[k] - resources.offset[k])
         elif kind >= LOAD:
-            load[kind - LOAD] = spent[k]
+            n = (kind - LOAD) % LOADS
+            load[n] = max(load[n], spent[k])
     computing = rule.cycles + stall
     loading = _onloading(load) + load[OFF_LOAD]
     for k in range(len(spent)):

@@ -6,7 +6,8 @@ Latency is not a sum over boundaries, but it is bounded by sums:
   in each period but one. A port stalls for the sum of these over its transfers, or for the
   cycles that all of them need minus all cycles there are, whichever is more.
 - On-loading and off-loading add up link by link. One-time transfers can overlap computation,
-  except those of the first tile of level 1.
+  except those of the first tile of level 1. So loading takes at least what the boundaries above
+  level 1 need if that tile is the smallest possible, and what each of them needs for that tile.
 - The one-time transfers of a port overlap the share of all cycles in which the port is idle. So
   latency is at least their cycles in full plus those of the rest, or their share of all cycles,
   whichever is less.
@@ -30,7 +31,7 @@ from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.footprint import count_bits, count_operand_elements, find_partial_sums
 from nestmap.costmodel.hops import hop_cycles, hop_energy_of, shared_below
 from nestmap.costmodel.kernel.jit import kernel
-from nestmap.costmodel.kernel.record import OUT
+from nestmap.costmodel.kernel.record import FRACTIONAL, OUT
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.loading import ALONE, HALF_SHARED, SHARED, average_width, link_cost
 from nestmap.costmodel.reuse import count_operand_cycles
@@ -50,7 +51,10 @@ from nestmap.model.arrays import Flags, Floats, Ints
 from nestmap.search.temporal.exact.lattice import Lattice, load_point, most_levels
 
 ENERGY, STALL, BUSY, ONCE, TOTAL, LOAD = 0, 1, 2, 3, 4, 5
-"""Kinds of resources; a load is ``LOAD`` plus one of the following."""
+"""Kinds of resources; a load is ``LOAD`` plus one of the following.
+
+A second bound of it, by the first tile of level 1, is ``LOADS`` further on.
+"""
 
 SHARED_LOADS, OWN_LOADS, OFF_LOAD = 0, 2, 4
 """Loads: of links that both inputs share (two), of each input's own links (two), of the output."""
@@ -92,24 +96,25 @@ def all_resources(problem: FlatProblem, work: Work, lattice: Lattice) -> Resourc
     """Energy, and the resources of latency (cycles) that can matter; the work arrays are scratch.
 
     In this order: energy; by port late cycles, needed cycles and busy bits; by port and input the
-    cycles of loading with what happens once in full, alone and with the other cycles; the loads;
-    by port all that it is busy, if ports are strict; by link between units, if hops are limited.
-    Sums of these follow: a stall with the loads.
+    cycles of loading with what happens once in full, alone and with the other cycles; the loads,
+    by boundary and by the first tile; by port all that it is busy, if ports are strict; by link
+    between units, if hops are limited. Sums of these follow: a stall with the loads.
     """
     ports, links = problem.ports, _hop_links(problem)
     several = 1 + (3 + 2 * SEQUENCES) * ports
     waits = links + (ports if problem.strict_ports == 1 else 0)
-    count = several + LOADS + waits
+    count = several + 2 * LOADS + waits
     spent = np.zeros((count, problem.operands, most_levels(problem) + 1, len(lattice.depth)))
     cycles, skippable = _fill_all(problem, work, lattice, spent)
     kind, offset = np.full(count, TOTAL), np.zeros(count)
     width, busy = np.ones(count), np.zeros(count, np.int64)
     kind[0], kind[1 : 1 + 2 * ports], kind[1 + 2 * ports : 1 + 3 * ports] = ENERGY, STALL, BUSY
-    offset[1 + ports : 1 + 2 * ports], offset[several + LOADS :] = cycles, problem.drain - skippable
+    offset[1 + ports : 1 + 2 * ports] = cycles
+    offset[several + 2 * LOADS :] = problem.drain - skippable
     for n in range(SEQUENCES * ports):
         k, port = 1 + 3 * ports + n, n % ports
         kind[k], width[k], busy[k] = ONCE, problem.port_max[port], 1 + 2 * ports + port
-    for load in range(LOADS):
+    for load in range(2 * LOADS):
         kind[several + load] = LOAD + load
     every, loads = Resources(spent, kind, offset, width, busy, count), _loads(kind, spent)
     return _that_matter(every, _which_matter(every, loads, cycles), loads, cycles)
@@ -141,14 +146,7 @@ def _which_matter(every: Resources, loads: Floats, cycles: float) -> Flags:
     count = len(every.kind)
     most, matters = _most(every.spent), np.zeros(count, np.bool_)
     for k in range(count):
-        kind, free = every.kind[k], every.offset[k]
-        if kind == ONCE:
-            free = max(0.0, 1.0 - most[every.busy[k]] / every.width[k]) * cycles
-        elif kind == TOTAL:
-            free = cycles
-        matters[k] = k == 0 or (kind != BUSY and most[k] > free)
-        if kind == ONCE and _adds_nothing(every.spent[k], loads):
-            matters[k] = False
+        matters[k] = k == 0 or _may_exceed(every, loads, most, k, cycles)
     for k in range(count):
         for other in range(count):
             if matters[k] and matters[other] and k != other and most[k] <= most[other]:
@@ -157,6 +155,34 @@ def _which_matter(every: Resources, loads: Floats, cycles: float) -> Flags:
         if matters[k] and every.kind[k] == ONCE:
             matters[every.busy[k]] = True
     return matters
+
+
+@kernel
+def _may_exceed(every: Resources, loads: Floats, most: Floats, k: int, cycles: float) -> bool:
+    """Whether a resource can exceed what is free: at most ``most`` [k] are spent."""
+    kind, free = every.kind[k], every.offset[k]
+    if kind >= LOAD + LOADS:
+        return _is_exceeded(every.spent[k - LOADS], every.spent[k])
+    if kind == BUSY or (kind == ONCE and _adds_nothing(every.spent[k], loads)):
+        return False
+    if kind == ONCE:
+        free = max(0.0, 1.0 - most[every.busy[k]] / every.width[k]) * cycles
+    elif kind == TOTAL:
+        free = cycles
+    return bool(most[k] > free)
+
+
+@kernel
+def _is_exceeded(load: Floats, first: Floats) -> bool:
+    """Whether a first tile adds more than the smallest one does."""
+    for x in range(load.shape[0]):
+        least = 0.0
+        for level in range(2, load.shape[1]):
+            least += load[x, level].min()
+        for p in range(load.shape[2]):
+            if first[x, 1, p] > load[x, 1, p] + least:
+                return True
+    return False
 
 
 @kernel
@@ -412,11 +438,42 @@ def _add_loads(problem: FlatProblem, work: Work, least: Floats, p: int, spent: F
             if load >= 0:
                 k = 1 + (3 + 2 * SEQUENCES) * problem.ports + load
                 spent[k, x, link, p] += link_cost(problem, work, x, link)
+    first = 1 + (3 + 2 * SEQUENCES) * problem.ports + LOADS
+    _add_first_tiles(problem, work, p, spent[first : first + LOADS])
     for port in range(problem.ports):
         if problem.first_transfer[port] < problem.first_transfer[port + 1]:
             _load_transfers(problem, work, least, port, True)
             _add_sequences(problem, work, port, p, spent)
             _load_transfers(problem, work, least, port, False)
+
+
+@kernel
+def _add_first_tiles(problem: FlatProblem, work: Work, p: int, spent: Floats) -> None:
+    """Adds the cycles of loading if no link moves more than the first tile of level 1.
+
+    What does not fit is left out: it would only seem to matter.
+    """
+    for x in range(problem.operands):
+        if work.held[FRACTIONAL, x, 1] <= problem.memory_size[problem.memory[x, 1]]:
+            for link in range(1, problem.levels[x]):
+                load = _load_of(problem, x, link)
+                if load >= 0 and link == 1:
+                    spent[load, x, 1, p] += link_cost(problem, work, x, 1)
+                elif load >= 0:
+                    spent[load, x, 1, p] += _first_cycles(problem, work, x, link)
+
+
+@kernel
+def _first_cycles(problem: FlatProblem, work: Work, x: int, link: int) -> float:
+    """The least cycles in which a link moves the first tile of level 1."""
+    view, cycles, each = problem.views - 1, 0.0, np.inf
+    for level in range(1, problem.levels[x] + 1):
+        each = min(each, problem.element_bits[x, level], problem.partial_bits[x, level])
+    bits = work.elements[view, x, 1] * each
+    for i in range(2):
+        port = problem.transfer_port[problem.link_ends[x, link, i]]
+        cycles = max(cycles, np.ceil(bits / problem.port_max[port]))
+    return float(cycles)
 
 
 @kernel

@@ -157,7 +157,7 @@ def is_too_large(spatial: SpatialProblem, pinned: PinnedOrder, goal: Goal) -> bo
 @kernel
 def has_too_many_cells(problem: FlatProblem, points: int, goal: Goal) -> bool:
     """Whether the tables of so many points would take too much memory."""
-    kinds = 1 if is_energy_alone(problem, goal) else 15 * problem.ports + 6
+    kinds = 1 if is_energy_alone(problem, goal) else 15 * problem.ports + 11
     return bool(points * kinds * problem.operands * (most_levels(problem) + 1) > MOST_CELLS)
 
 

@@ -1,16 +1,34 @@
 """The bound of the exact search is below everything that any other search finds."""
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nestmap.costmodel.evaluate import evaluate_batch
-from nestmap.model import MappingType, Objective, SpatialProblem
+from nestmap.costmodel.evaluate import evaluate, evaluate_batch, factor_table
+from nestmap.costmodel.evaluate_rows import load_row
+from nestmap.costmodel.flatten import flatten
+from nestmap.costmodel.kernel.record import new_record
+from nestmap.costmodel.kernel.work import Work
+from nestmap.costmodel.reuse import place_loops
+from nestmap.model import (
+    Counting,
+    MappingBatch,
+    MappingType,
+    Objective,
+    SpatialProblem,
+    TemporalMapping,
+)
+from nestmap.model.arrays import Floats
 from nestmap.search import loma
+from nestmap.search.temporal.exact.incumbents import Incumbents
+from nestmap.search.temporal.exact.objective_bound import costs_of, goal_of
 from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact
+from nestmap.search.temporal.exact.space import prepare
+from nestmap.search.temporal.ordering import PinnedOrder
 from nestmap.search.temporal.salsa import Annealing, salsa
-from tests.properties.variants import few_examples
+from tests.properties.variants import examples, few_examples, with_accelerator
 from tests.search.temporal.exact.oracle import least
-from tests.strategies import spatial_problems
+from tests.strategies import spatial_problems, temporal_mappings
 
 ROUNDING = 1 + 1e-9
 LIMITS = (6, 7)
@@ -37,3 +55,35 @@ def test_no_search_finds_less_than_the_bound(
     if bounds is not None:
         assert bounds.of(objective) <= min(found, theirs) * ROUNDING
     assert unproven or found <= theirs
+
+
+@examples
+@given(st.data(), st.sampled_from(Counting))
+def test_what_the_boundaries_of_a_mapping_spend_is_at_most_its_cost(
+    data: st.DataObject, counting: Counting
+) -> None:
+    drawn = data.draw(spatial_problems())
+    spatial = with_accelerator(drawn, drawn.accelerator.counted(counting))
+    temporal = data.draw(temporal_mappings(spatial))
+    goal = goal_of(Incumbents(Objective.EDP), MappingType.UNEVEN)
+    space = prepare(spatial, PinnedOrder(temporal.order, ()), goal).space
+    spent: Floats = np.zeros(len(space.resources.kind))
+    for x, places in enumerate(stationary_places(spatial, temporal)):
+        for level, place in enumerate(places):
+            spent += space.resources.spent[:, x, level, place]
+    energy, latency = costs_of(space.rule, space.resources, spent)
+    found = evaluate(spatial, temporal)
+    if np.isfinite(spent[0]):  # else the data does not fit
+        assert energy <= found.energy * ROUNDING
+        assert latency <= found.latency * ROUNDING
+
+
+def stationary_places(spatial: SpatialProblem, temporal: TemporalMapping) -> list[list[int]]:
+    """[x][l] the number of loops below each boundary, those that leave the data in place too."""
+    batch, work = MappingBatch.of(spatial, temporal), new_record(Work)
+    load_row(work, factor_table(spatial, batch.factors), batch.orders[0], batch.cuts[0])
+    place_loops(flatten(spatial), work)
+    return [
+        work.stationary_cut[x, : len(cut.positions) + 1].tolist()
+        for x, cut in enumerate(temporal.cuts)
+    ]
