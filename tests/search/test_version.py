@@ -117,9 +117,9 @@ DIGESTS: Final[dict[int, tuple[str, ...]]] = {
         "a2802ffde8692594",
         "176f5b0586073c7b",
         "f6b3f02e78ae66d3",
-        "1c1fcac11ce9446f",
+        "9b17af80c8f140ac",
         "5fed87673ad54ebd",
-        "31cc87caf45d9f79",
+        "1328e9393ccc9c36",
         "b5ee0b9290170e9f",
     ),
 }

@@ -267,6 +267,9 @@ LABELS_OF_A_SUM = 10
 STEPS_PER_LABEL = 4
 """Steps of a depth-first pass, which stores nothing, for each label of the others."""
 
+BRIEF = 10
+"""A short descent makes one of so many of the steps of a long one."""
+
 FREED_LABELS = 5_000
 """Labels for the cuts of one order."""
 
@@ -444,22 +447,42 @@ class _Run:
         if self._objective is None:
             yield from self._prove_front(prepared)
             return
-        shown, unproven = yield from self._pass_with_dominance(prepared)
+        least = origin_bound(prepared.space)
+        if not prepared.is_sum:
+            least = yield from self._descend_briefly(prepared, least)
+        shown, unproven = yield from self._pass_with_dominance(prepared, least)
         if unproven and shown < self._known.limit:
+            limit = self._known.limit
             yield from self._try_more()
-            shown, unproven = yield from self._pass_with_dominance(prepared)
+            if self._known.limit < limit:
+                shown, unproven = yield from self._pass_with_dominance(prepared, shown)
         if not prepared.is_sum and shown < self._known.limit:
             yield from self._try_more()
             limit = self._known.limit
-            is_complete = yield from self._descend(prepared)
+            is_complete = yield from self._descend(prepared, limit, self._steps)
             shown, unproven = (limit, 0) if is_complete else (shown, 1)
         self._show(shown, unproven)
 
+    def _descend_briefly(
+        self, prepared: Prepared, shown: float
+    ) -> Generator[EvaluationBatch, None, float]:
+        """Short descents below ever higher limits; returns a bound.
+
+        Where the optimum is close to its bound, which is usual for latency, a low limit leads
+        straight to it.
+        """
+        for limit in limits_between(shown, self._known.limit)[:-1].tolist():
+            if not limit < self._known.limit:
+                break
+            if not (yield from self._descend(prepared, limit, self._steps // BRIEF)):
+                break
+            shown = min(limit, self._known.limit)
+        return shown
+
     def _pass_with_dominance(
-        self, prepared: Prepared
+        self, prepared: Prepared, shown: float
     ) -> Generator[EvaluationBatch, None, tuple[float, int]]:
         """Passes with ever higher limits; returns a bound, and 1 if the pool was too small."""
-        shown = origin_bound(prepared.space)
         limits: list[float] = limits_between(shown, self._known.limit).tolist()
         for limit in limits:
             passed = None if self._is_late() else self._pass(prepared, limit)
@@ -479,7 +502,7 @@ class _Run:
         if passed.is_complete and not better.any():
             return
         yield from self._try_more()
-        is_complete = yield from self._descend(prepared)
+        is_complete = yield from self._descend(prepared, inf, self._steps)
         self._unproven |= int(not is_complete)
 
     def _least(self, passed: Passed, limit: float) -> float:
@@ -496,10 +519,15 @@ class _Run:
         self._labels += passed.labels // share
         return passed
 
-    def _descend(self, prepared: Prepared) -> Generator[EvaluationBatch, None, bool]:
-        """Goes through what may be better than the incumbents; returns whether that is all."""
-        steps = STEPS_PER_LABEL * self._options.labels
-        batches = pass_depth_first(prepared, self._known.limit, self._known, steps)
+    @property
+    def _steps(self) -> int:
+        return STEPS_PER_LABEL * self._options.labels
+
+    def _descend(
+        self, prepared: Prepared, limit: float, steps: int
+    ) -> Generator[EvaluationBatch, None, bool]:
+        """Goes through what may be below the limit; returns whether that is all."""
+        batches = pass_depth_first(prepared, limit, self._known, steps)
         while not self._is_late():
             try:
                 yield self._noted(next(batches))
