@@ -34,7 +34,7 @@ from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.record import FRACTIONAL, OUT
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.loading import ALONE, HALF_SHARED, SHARED, average_width, link_cost
-from nestmap.costmodel.reuse import count_operand_cycles
+from nestmap.costmodel.reuse import IRRELEVANT, count_operand_cycles
 from nestmap.costmodel.skipping import skippable_cycles
 from nestmap.costmodel.sliding import bound_slides
 from nestmap.costmodel.stall import time_transfers
@@ -286,6 +286,7 @@ def _fill_all(
         _put_boundaries(problem, work, lattice.depth[p])
         _add_energy(problem, work, p, spent[0])
         count_bits(problem, work)
+        _shorten_windows(problem, work, lattice.depth[p])
         time_transfers(problem, work)
         if p == 0:
             for x in range(problem.operands):
@@ -316,6 +317,23 @@ def put_operand_boundaries(problem: FlatProblem, work: Work, x: int, cut: int) -
         work.stationary_cut[x, level] = cut
         work.doubled[x, level] = 1
     work.stationary_cut[x, problem.levels[x]] = work.loops
+
+
+@kernel
+def _shorten_windows(problem: FlatProblem, work: Work, cut: int) -> None:
+    """Shortens the windows to those in which the data of level 1 is not in use, where that is sure.
+
+    If no loop below the boundary leads to other data, one of them is left as the window, unless the
+    level may double-buffer: then its own data takes no more than half of the memory.
+    """
+    for x in range(problem.operands):
+        stays = 1.0
+        for n in range(cut):
+            same = problem.relevance[x, work.dimension[n]] == IRRELEVANT
+            stays = stays * work.factor[n] if same else 0.0
+        half = problem.memory_size[problem.memory[x, 1]] / 2
+        if stays > 0 and np.floor(work.held[FRACTIONAL, x, 1]) > half:
+            work.doubled[x, 1], work.top_irrelevant[x, 1] = 0, stays
 
 
 @kernel
