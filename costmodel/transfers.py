@@ -197,5 +197,6 @@ def measure_link_transfers(problem: FlatProblem, work: Work, x: int, link: int) 
             again = periods - (work.first_sums[link] if is_back else 0.0)
             work.bits[view, t] = words * stored if happens else 0.0
             work.times[view, t] = again if happens else 0.0
-            if work.slides[x, link] > 0:
-                work.fresh_bits[view, t] = work.fresh[view, x, link] * boost * stored
+            if work.slides[x, link] > 0:  # at most the whole tile, of which units may share words
+                fresh = work.fresh[view, x, link] * boost * stored
+                work.fresh_bits[view, t] = min(fresh, work.bits[view, t])

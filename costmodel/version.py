@@ -2,7 +2,7 @@
 
 from typing import Final
 
-VERSION: Final = 6
+VERSION: Final = 7
 """Increased with every change after which some mapping has a different cost.
 
 Results that a store has of another version are not reused. ``tests/costmodel/test_version.py``

@@ -9,6 +9,7 @@ import numpy as np
 from nestmap.costmodel.evaluate import evaluate, evaluate_batch
 from nestmap.costmodel.version import VERSION
 from nestmap.model import (
+    Counting,
     Cuts,
     Loop,
     MappingBatch,
@@ -22,6 +23,7 @@ from tests.bundled import problems
 from tests.costmodel.machines import machine, mapped, matmul, memory
 from tests.counting import by_reference
 from tests.digest import Figures, digest
+from tests.search.temporal.exact.problems import Kind, seeded_problem
 from tests.strategies import primes
 
 DIGESTS: Final = {
@@ -31,6 +33,7 @@ DIGESTS: Final = {
     4: "d9b0a9df9bae33ec",
     5: "2c08de758dd44581",
     6: "f692eb05ebc9e089",
+    7: "8648cdd13262e59d",
 }
 """What the cost model of each version says of the sample."""
 
@@ -46,7 +49,10 @@ place of the old one."""
 
 
 def uneven_problems() -> Iterator[SpatialProblem]:
-    """Words of a third of a port in three units; several factors that divide no loop."""
+    """Words of a third of a port in three units; several factors that divide no loop.
+
+    At last windows that slide where units share words of a tile.
+    """
     local = widened(memory("local"), 24)
     yield mapped(matmul(k=3, c=7), machine(local, sides={"D1": 3}), {"D1": "K 3"})
     yield mapped(matmul(k=4, c=5), machine(widened(memory("local"), 24)))
@@ -57,6 +63,7 @@ def uneven_problems() -> Iterator[SpatialProblem]:
     top = memory("top", served=" ".join(sides))
     unrolled = {"D1": "B 2", "D2": "K 2", "D3": "M 2"}
     yield mapped(layer, machine(memory("local"), top, sides=sides), unrolled)
+    yield seeded_problem(Kind.WINDOWS, 73, 20_000, Counting.EXACT).spatial
 
 
 def widened(level: MemoryLevel, wide: int) -> MemoryLevel:
