@@ -13,7 +13,8 @@ accesses. Since 12 the least energy of a spatial mapping is found in fewer label
 the bound of energy is lower where units share words of clipped tiles: since 13 only by what the
 worst tiles need. Since 14 those spatial mappings that take much work are all searched with two
 fifths of the labels first, also where only some are searched. Since 15 the first tile of level 1
-raises the bound of the latency, and short descents below low limits come before long searches.
+and its shortest window raise the bound of the latency, and short descents below low limits come
+before long searches.
 
 Results that a store has of another version are not reused. ``tests/search/test_version.py`` fails
 if searches find something else and this number is not increased.

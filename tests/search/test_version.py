@@ -117,7 +117,7 @@ DIGESTS: Final[dict[int, tuple[str, ...]]] = {
         "a2802ffde8692594",
         "176f5b0586073c7b",
         "f6b3f02e78ae66d3",
-        "9b17af80c8f140ac",
+        "0b9628d58db8c571",
         "5fed87673ad54ebd",
         "1328e9393ccc9c36",
         "b5ee0b9290170e9f",
