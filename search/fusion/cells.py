@@ -480,7 +480,7 @@ def _least_path(problem: FlatProblem, space: Space, bound: float) -> float:
             return -np.inf
         label = _least_leftover(pool)
         if label >= 0:
-            return float(costs_of(space.rule, space.resources, pool.spent[label, :1])[0])
+            return float(costs_of(space.rule, space.resources, pool.spent[label, :1], 0.0)[0])
     return np.inf
 
 

@@ -117,9 +117,9 @@ DIGESTS: Final[dict[int, tuple[str, ...]]] = {
         "a2802ffde8692594",
         "176f5b0586073c7b",
         "f6b3f02e78ae66d3",
-        "0b9628d58db8c571",
+        "306bbae8ddf1a575",
         "5fed87673ad54ebd",
-        "1328e9393ccc9c36",
+        "eb08f0dcec09ba72",
         "b5ee0b9290170e9f",
     ),
 }

@@ -15,10 +15,11 @@ from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.record import OUT, copy_row, new_record
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.reuse import IRRELEVANT
-from nestmap.model.arrays import Codes, Ints
+from nestmap.model.arrays import Codes, Floats, Ints
 from nestmap.search.temporal.exact.labels import NONE, Pool, is_worth_following, new_pool, spend
 from nestmap.search.temporal.exact.objective_bound import add_to_front, objective_of
 from nestmap.search.temporal.exact.space import Space
+from nestmap.search.temporal.exact.windows import Windows, add_late, windows_of
 from nestmap.search.temporal.memory_allocation import is_even_everywhere, write_cuts
 from nestmap.search.temporal.slot_candidates import Candidates
 
@@ -33,6 +34,8 @@ class Descent(NamedTuple):
     point: Ints  # [n]
     crossed: Ints  # [n, x]
     finished: Ints  # [n] whether the output was finished at its last boundary
+    late: Floats  # [n, port] cycles by which the transfers over the boundaries crossed are late
+    windows: Windows
     choice: Ints  # [n] the next way to go on
     work: Work
     candidates: Candidates  # scratch
@@ -60,6 +63,8 @@ def new_descent(problem: FlatProblem, space: Space) -> Descent:
         np.zeros(most, np.int64),
         np.zeros((most, problem.operands), np.int64),
         np.zeros(most, np.int64),
+        np.zeros((most, problem.ports)),
+        windows_of(problem, new_record(Work), space.lattice),
         np.zeros(most, np.int64),
         new_record(Work),
         new_record(Candidates),
@@ -123,6 +128,7 @@ def _go_on(
         pool.crossed[x] += 1
         finished = int(space.capacity.finished[p]) if x == OUT else finished
         move = -1 - x
+        _add_late(problem, space, descent, depth, x)
     else:
         move = choice - problem.operands
         p = space.lattice.step[p, move]
@@ -131,7 +137,8 @@ def _go_on(
         if not (space.rule.goal.is_even or _is_canonical(problem, space, descent, depth, move)):
             return False
         copy_row(pool.made, pool.spent[depth])
-    if not is_worth_following(problem, space, pool, p, limit):
+        copy_row(descent.late[depth + 1], descent.late[depth])
+    if not is_worth_following(problem, space, pool, p, (limit, descent.late[depth + 1].max())):
         return False
     pool.spent[depth + 1] = pool.made
     pool.parent[depth + 1], pool.move[depth + 1] = depth, move
@@ -139,6 +146,29 @@ def _go_on(
     copy_row(descent.crossed[depth + 1], pool.crossed)
     descent.choice[depth + 1] = 0
     return True
+
+
+@kernel
+def _add_late(problem: FlatProblem, space: Space, descent: Descent, depth: int, x: int) -> None:
+    """How late transfers are once an operand has crossed its next boundary here.
+
+    Unknown for even mappings: loops that leave the data in place may follow.
+    """
+    level, stays, at = descent.crossed[depth, x], 1.0, depth
+    late = descent.late[depth + 1]
+    copy_row(late, descent.late[depth])
+    if space.rule.goal.is_even:
+        return
+    while at > 0:
+        move = descent.pool.move[at]
+        if move < 0 and level > 1 and x == -1 - move:
+            break
+        if move >= 0:
+            if problem.relevance[x, space.lattice.factors[move, 0]] != IRRELEVANT:
+                break
+            stays *= space.lattice.factors[move, 1]
+        at -= 1
+    add_late(problem, descent.windows, (x, level, descent.point[depth]), stays, late)
 
 
 @kernel

@@ -86,9 +86,12 @@ def rule_of(problem: FlatProblem, steps: float, goal: Goal) -> Rule:
 
 
 @kernel
-def costs_of(rule: Rule, resources: Resources, spent: Floats) -> tuple[float, float]:
-    """Bounds of energy (pJ) and latency (cycles) of a path that spends at least ``spent`` [k]."""
-    energy, stall, least = 0.0, 0.0, 0.0
+def costs_of(rule: Rule, resources: Resources, spent: Floats, late: float) -> tuple[float, float]:
+    """Bounds of energy (pJ) and latency (cycles) of a path that spends at least ``spent`` [k].
+
+    It stalls for at least ``late`` cycles.
+    """
+    energy, stall, least = 0.0, late, 0.0
     load = np.zeros(LOADS)
     for k in range(len(spent)):
         kind = resources.kind[k]

@@ -130,7 +130,8 @@ def pass_with_dominance(prepared: Prepared, limit: float, known: Incumbents, lab
         even = fits_rows(flat, table, mappings.orders, mappings.cuts, True, failures)
         mappings = mappings.take(np.flatnonzero(even))
     kinds = len(space.resources.kind)
-    costs = [costs_of(space.rule, space.resources, pool.spent[label, :kinds]) for label in ends]
+    spent = [pool.spent[label, :kinds] for label in ends]
+    costs = [costs_of(space.rule, space.resources, each, 0.0) for each in spent]
     bounds = np.array(costs).T
     return Passed(evaluate_batch(mappings), bounds[0], bounds[1], True, outcome.labels)
 

@@ -170,7 +170,7 @@ def origin_bounds(space: Space) -> tuple[float, float]:
             spent[k] += space.least[k, x, 0, 0]
     if spent[0] == np.inf:
         return np.inf, np.inf
-    energy, latency = costs_of(space.rule, space.resources, spent)
+    energy, latency = costs_of(space.rule, space.resources, spent, 0.0)
     return float(energy), float(latency)
 
 

@@ -98,7 +98,7 @@ def path_bound(spatial: SpatialProblem, temporal: TemporalMapping) -> tuple[floa
     for x, places in enumerate(stationary_places(spatial, temporal)):
         for level, place in enumerate(places):
             spent += space.resources.spent[:, x, level, place]
-    return costs_of(space.rule, space.resources, spent)
+    return costs_of(space.rule, space.resources, spent, 0.0)
 
 
 def stationary_places(spatial: SpatialProblem, temporal: TemporalMapping) -> list[list[int]]:
