@@ -12,7 +12,7 @@ from nestmap.costmodel.evaluate_rows import load_row
 from nestmap.costmodel.flatten import flatten
 from nestmap.costmodel.kernel.record import new_record
 from nestmap.costmodel.kernel.work import Work
-from nestmap.costmodel.reuse import place_loops
+from nestmap.costmodel.reuse import measure_tops, place_loops
 from nestmap.model import (
     Counting,
     MappingBatch,
@@ -27,6 +27,7 @@ from nestmap.search.temporal.exact.incumbents import Incumbents
 from nestmap.search.temporal.exact.objective_bound import costs_of, goal_of
 from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact
 from nestmap.search.temporal.exact.space import prepare
+from nestmap.search.temporal.exact.windows import add_late, windows_of
 from nestmap.search.temporal.ordering import PinnedOrder
 from nestmap.search.temporal.salsa import Annealing, salsa
 from tests.properties.variants import few_examples
@@ -92,21 +93,23 @@ def test_what_the_boundaries_of_a_mapping_spend_is_at_most_its_cost(
 
 def path_bound(spatial: SpatialProblem, temporal: TemporalMapping) -> tuple[float, float]:
     """Bounds of energy (pJ) and latency (cycles) from what each boundary of a mapping spends."""
-    goal = goal_of(Incumbents(Objective.EDP), MappingType.UNEVEN)
+    goal, flat = goal_of(Incumbents(Objective.EDP), MappingType.UNEVEN), flatten(spatial)
     space = prepare(spatial, PinnedOrder(temporal.order, ()), goal).space
+    windows, work = windows_of(flat, new_record(Work), space.lattice), placed(spatial, temporal)
     spent: Floats = np.zeros(len(space.resources.kind))
-    for x, places in enumerate(stationary_places(spatial, temporal)):
-        for level, place in enumerate(places):
-            spent += space.resources.spent[:, x, level, place]
-    return costs_of(space.rule, space.resources, spent, 0.0)
+    late: Floats = np.zeros(flat.ports)
+    for x, cut in enumerate(temporal.cuts):
+        for level in range(len(cut.positions) + 1):
+            at = x, level, int(work.stationary_cut[x, level])
+            spent += space.resources.spent[:, *at]
+            add_late(flat, windows, at, float(work.top_irrelevant[x, level]), late)
+    return costs_of(space.rule, space.resources, spent, float(late.max()))
 
 
-def stationary_places(spatial: SpatialProblem, temporal: TemporalMapping) -> list[list[int]]:
-    """[x][l] the number of loops below each boundary, those that leave the data in place too."""
+def placed(spatial: SpatialProblem, temporal: TemporalMapping) -> Work:
+    """The boundaries of a mapping, above the loops that leave the data in place, and its tops."""
     batch, work = MappingBatch.of(spatial, temporal), new_record(Work)
     load_row(work, factor_table(spatial, batch.factors), batch.orders[0], batch.cuts[0])
     place_loops(flatten(spatial), work)
-    return [
-        work.stationary_cut[x, : len(cut.positions) + 1].tolist()
-        for x, cut in enumerate(temporal.cuts)
-    ]
+    measure_tops(flatten(spatial), work)
+    return work
