@@ -323,17 +323,28 @@ def put_operand_boundaries(problem: FlatProblem, work: Work, x: int, cut: int) -
 def _shorten_windows(problem: FlatProblem, work: Work, cut: int) -> None:
     """Shortens the windows to those in which the data of level 1 is not in use, where that is sure.
 
-    If no loop below the boundary leads to other data, one of them is left as the window, unless the
-    level may double-buffer: then its own data takes no more than half of the memory.
+    If no loop below the boundary leads to other data, a single operation is left as the window,
+    unless the level may double-buffer.
     """
     for x in range(problem.operands):
         stays = 1.0
         for n in range(cut):
             same = problem.relevance[x, work.dimension[n]] == IRRELEVANT
             stays = stays * work.factor[n] if same else 0.0
-        half = problem.memory_size[problem.memory[x, 1]] / 2
-        if stays > 0 and np.floor(work.held[FRACTIONAL, x, 1]) > half:
+        if stays > 0 and is_single(problem, work, x, 1):
             work.doubled[x, 1], work.top_irrelevant[x, 1] = 0, stays
+
+
+@kernel
+def is_single(problem: FlatProblem, work: Work, x: int, level: int) -> bool:
+    """Whether a level cannot double-buffer if loops at its top leave its data in place.
+
+    It takes more than half of the memory then, whatever else is in it.
+
+    Formula: docs/cost-model.md#double-buffering
+    """
+    half = problem.memory_size[problem.memory[x, level]] / 2
+    return bool(np.floor(work.held[FRACTIONAL, x, level]) > half)
 
 
 @kernel

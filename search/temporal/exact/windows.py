@@ -15,13 +15,13 @@ import numpy as np
 from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.footprint import count_bits
 from nestmap.costmodel.kernel.jit import kernel
-from nestmap.costmodel.kernel.record import FRACTIONAL
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.stall import time_transfers
 from nestmap.costmodel.transfers import later_periods, link_of
 from nestmap.model.arrays import Flags, Floats
 from nestmap.search.temporal.exact.lattice import Lattice, load_point, most_levels
 from nestmap.search.temporal.exact.resources import (
+    is_single,
     link_energy,
     measure_operand,
     put_operand_boundaries,
@@ -29,7 +29,7 @@ from nestmap.search.temporal.exact.resources import (
 
 
 class Windows(NamedTuple):
-    """What the transfers over a boundary need, and whether a level may double-buffer.
+    """What the transfers over a boundary need, and which levels cannot double-buffer.
 
     Axes: ``t`` transfers, ``x`` operands, ``l`` boundaries, ``p`` points.
     """
@@ -37,7 +37,7 @@ class Windows(NamedTuple):
     needed: Floats  # [t, p] cycles of a period
     later: Floats  # [t, p] periods during computation
     cycles: Floats  # [p] of operations below
-    is_single: Flags  # [x, l, p] the data takes more than half of the memory
+    is_single: Flags  # [x, l, p] no double buffer where loops at the top leave the data in place
 
 
 @kernel
@@ -65,16 +65,10 @@ def windows_of(problem: FlatProblem, work: Work, lattice: Lattice) -> Windows:
             windows.needed[t, p] = work.needed[t]
             windows.later[t, p] = max(0.0, later_periods(problem, work, t) - slides)
         windows.cycles[p] = work.cycles[0, 0]
-        _mark_single(problem, work, p, windows.is_single)
+        for x in range(problem.operands):
+            for level in range(1, problem.levels[x] + 1):
+                windows.is_single[x, level, p] = is_single(problem, work, x, level)
     return windows
-
-
-@kernel
-def _mark_single(problem: FlatProblem, work: Work, p: int, is_single: Flags) -> None:
-    for x in range(problem.operands):
-        for level in range(1, problem.levels[x] + 1):
-            half = problem.memory_size[problem.memory[x, level]] / 2
-            is_single[x, level, p] = np.floor(work.held[FRACTIONAL, x, level]) > half
 
 
 @kernel
