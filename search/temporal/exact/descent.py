@@ -138,7 +138,8 @@ def _go_on(
             return False
         copy_row(pool.made, pool.spent[depth])
         copy_row(descent.late[depth + 1], descent.late[depth])
-    if not is_worth_following(problem, space, pool, p, (limit, descent.late[depth + 1].max())):
+    late = float(descent.late[depth + 1].max())
+    if not is_worth_following(problem, space, pool, (p, late), limit):
         return False
     pool.spent[depth + 1] = pool.made
     pool.parent[depth + 1], pool.move[depth + 1] = depth, move

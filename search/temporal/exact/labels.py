@@ -129,7 +129,7 @@ def _cross_each(
         if spend(problem, space, pool, n, (x, finished, p)):
             pool.crossed[x] += 1
             after = int(space.capacity.finished[p]) if x == OUT else finished
-            if is_worth_following(problem, space, pool, p, (limit, 0.0)):
+            if is_worth_following(problem, space, pool, (p, 0.0), limit):
                 taken = pool.made[len(space.resources.kind) :]
                 forget(problem, space.capacity.tight, pool.crossed, taken)
                 s = encode(problem, pool.crossed, after)
@@ -173,20 +173,20 @@ def _add_each(
         if q < 0:
             continue
         copy_row(pool.made, pool.spent[n])
-        if is_worth_following(problem, space, pool, q, (limit, 0.0)):
+        if is_worth_following(problem, space, pool, (q, 0.0), limit):
             used = _add(pool, (q, s), used, (n, f))
     return used
 
 
 @kernel
 def is_worth_following(
-    problem: FlatProblem, space: Space, pool: Pool, p: int, known: tuple[float, float]
+    problem: FlatProblem, space: Space, pool: Pool, at: tuple[int, float], limit: float
 ) -> bool:
     """Whether ``made``, completed at least cost from a point on, may be better than the limit.
 
-    ``known``: the limit, and cycles by which transfers of the path are late.
+    ``at``: the point, and cycles by which transfers on the way to it are late.
     """
-    limit, late = known
+    p, late = at
     for k in range(len(space.resources.kind)):
         total = pool.made[k]
         for x in range(problem.operands):
