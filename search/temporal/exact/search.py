@@ -489,7 +489,7 @@ class _Run:
             passed = None if self._is_late() else self._pass(prepared, limit)
             if passed is None or not passed.is_complete:
                 return shown, 1
-            shown = self._least(passed, limit)
+            shown = max(shown, self._least(passed, limit))
             yield self._noted(passed.evaluations)
             if len(passed.energies) or limit >= self._known.limit:
                 break

@@ -113,3 +113,18 @@ def placed(spatial: SpatialProblem, temporal: TemporalMapping) -> Work:
     place_loops(flatten(spatial), work)
     measure_tops(flatten(spatial), work)
     return work
+
+
+def test_a_pass_keeps_the_bound_that_a_short_descent_has_shown() -> None:
+    # with 200 labels such a descent ends, with 100 it does not; both are too few for a proof
+    spatial = seeded_problem(Kind.LEAKING, 27, 400_000, Counting.EXACT).spatial
+    fewer, more = (reported_bound(spatial, labels) for labels in (100, 200))
+    assert more > fewer
+
+
+def reported_bound(spatial: SpatialProblem, labels: int) -> float:
+    """The bound of the energy-delay product that a search with so many labels reports."""
+    *_, last = exact(SearchTask(spatial), Objective.EDP, ExactOptions(labels=labels))
+    assert last.statistics.unproven == 1
+    assert last.statistics.bounds is not None
+    return last.statistics.bounds.edp
