@@ -44,6 +44,7 @@ from nestmap.search.temporal.exact.operand_bounds import (
     sum_bounds,
 )
 from nestmap.search.temporal.exact.resources import ENERGY, Resources
+from nestmap.search.temporal.exact.shared_memories import shared_memories
 from nestmap.search.temporal.exact.space import Space, origin_bounds, remainders
 from nestmap.search.temporal.loop_factors import MOST_PRIMES
 
@@ -468,7 +469,8 @@ def _space(
     capacity = capacity_with(problem, _bits(problem, cells, relaxed), _finished(problem, cells))
     forbid(problem, cells.lattice, capacity, spent)
     least = remainders(problem, cells.lattice, spent)
-    return Space(cells.lattice, resources, least, capacity, rule_of(problem, sizes.prod(), goal))
+    rule, shared = rule_of(problem, sizes.prod(), goal), shared_memories(problem, goal.is_even)
+    return Space(cells.lattice, resources, least, capacity, rule, shared)
 
 
 @kernel

@@ -1,10 +1,11 @@
 """Paths through the lattice that may still be the best: labels, dominance and a bound.
 
-A label is a partial path: the point reached, how many boundaries each operand has crossed, and
-what has been spent of each resource and taken in each tight memory. A label that cannot be
-completed to a better mapping than the incumbent is dropped, and so is one that has spent and taken
-no less than another with the same boundaries crossed at the same point. What is left over bounds
-all mappings, and as energy is a sum of what boundaries spend, it includes one of least energy.
+A label is a partial path: the point reached, how many boundaries each operand has crossed, which
+shared memories of an even mapping are closed, and what has been spent of each resource and taken in
+each tight memory. A label that cannot be completed to a better mapping than the incumbent is
+dropped, and so is one that has spent and taken no less than another at the same point with the same
+boundaries crossed and memories closed. What is left over bounds all mappings, and as energy is a
+sum of what boundaries spend, it includes one of least energy.
 """
 
 from typing import NamedTuple
@@ -14,12 +15,24 @@ import numpy as np
 from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.record import OUT, copy_row
+from nestmap.costmodel.reuse import IRRELEVANT
 from nestmap.model.arrays import Floats, Ints
-from nestmap.search.temporal.exact.capacity import bits_at, forget, take
+from nestmap.search.temporal.exact.capacity import Capacity, bits_at, forget, take
+from nestmap.search.temporal.exact.lattice import Lattice
 from nestmap.search.temporal.exact.objective_bound import costs_of, is_worth
+from nestmap.search.temporal.exact.shared_memories import (
+    Shared,
+    count_ended,
+    ends_with,
+    is_closed,
+    may_cross,
+)
 from nestmap.search.temporal.exact.space import Space
 
 NONE = -1
+
+NO_ROOM = -1
+"""Returned instead of whether the output is finished."""
 
 
 class Pool(NamedTuple):
@@ -27,10 +40,12 @@ class Pool(NamedTuple):
 
     spent: Floats  # [n, k + tight memories] of each resource, and bits taken
     parent: Ints  # [n]
-    move: Ints  # [n] the factor added, or -1 - x for a boundary of operand x
+    move: Ints  # [n] the factor added, or -1 - x for a boundary of operand x; closings follow
     after: Ints  # [n] the next label of the same list
     head: Ints  # [p, s] the first label of each list
     crossed: Ints  # scratch [x]
+    ended: Ints  # scratch [x] boundaries below which levels have ended
+    after_move: Ints  # scratch [x] the same after a move
     total: Floats  # scratch [k]
     made: Floats  # scratch [k + tight memories]
     compared: Ints  # columns of ``spent`` that dominance compares
@@ -57,7 +72,9 @@ def new_pool(problem: FlatProblem, space: Space, labels: int) -> Pool:
         np.empty(labels, np.int64),
         np.empty(labels, np.int64),
         np.empty(labels, np.int64),
-        np.empty((len(space.lattice.depth), count_states(problem)), np.int64),
+        np.empty((len(space.lattice.depth), count_all_states(problem, space.shared)), np.int64),
+        np.zeros(problem.operands, np.int64),
+        np.zeros(problem.operands, np.int64),
         np.zeros(problem.operands, np.int64),
         np.zeros(resources),
         np.zeros(width),
@@ -99,67 +116,187 @@ def find_paths(problem: FlatProblem, space: Space, pool: Pool, limit: float) -> 
     pool.parent[0], pool.move[0], pool.after[0] = NONE, 0, NONE
     pool.spent[0, :resources] = 0.0
     copy_row(pool.spent[0, resources:], space.capacity.reserved)
-    used, kinds = 1, len(space.lattice.factors)
+    used, sets = 1, count_states(problem)
+    moves = problem.operands + len(space.shared.memory) + len(space.lattice.factors)
     for p in range(len(space.lattice.depth)):
         for s in range(pool.head.shape[1]):
-            n = int(pool.head[p, s])
+            n, closed = int(pool.head[p, s]), s // sets
             while n != NONE:
-                if used + problem.operands + kinds > len(pool.parent):
+                if used + moves > len(pool.parent):
                     return Outcome(used, False)
-                finished = decode(problem, s, pool.crossed)
-                used = _cross_each(problem, space, pool, (n, used, p, finished), limit)
+                finished = decode(problem, s % sets, pool.crossed)
+                count_ended(problem, space.shared, closed, pool.crossed, pool.ended)
+                here = p, finished, closed
+                used = _cross_each(problem, space, pool, (n, used, here), limit)
+                if len(space.shared.memory) > 0:
+                    used = _close_each(problem, space, pool, (n, used, here))
                 used = _add_each(problem, space, pool, (n, used, p, s), limit)
                 n = int(pool.after[n])
     return Outcome(used, True)
 
 
+Here = tuple[int, int, int]
+"""A point, whether the output was finished at the last level that ended, and closed memories."""
+
+
 @kernel
 def _cross_each(
-    problem: FlatProblem, space: Space, pool: Pool, at: tuple[int, int, int, int], limit: float
+    problem: FlatProblem, space: Space, pool: Pool, at: tuple[int, int, Here], limit: float
 ) -> int:
     """Lets each operand cross its next boundary; returns the number of labels.
 
     Boundaries at one point are crossed operand by operand: other sequences are equal.
     """
-    n, used, p, finished = at
-    last = -1 - pool.move[n] if pool.parent[n] != NONE and pool.move[n] < 0 else 0
-    for x in range(last, problem.operands):
+    n, used, here = at
+    p, _, closed = here
+    taken = pool.made[len(space.resources.kind) :]
+    for x in range(max(0, last_crosser(problem, pool.parent, pool.move, n)), problem.operands):
         if pool.crossed[x] == problem.levels[x]:
             continue
-        if spend(problem, space, pool, n, (x, finished, p)):
-            pool.crossed[x] += 1
-            after = int(space.capacity.finished[p]) if x == OUT else finished
-            if is_worth_following(problem, space, pool, (p, 0.0), limit):
-                taken = pool.made[len(space.resources.kind) :]
-                forget(problem, space.capacity.tight, pool.crossed, taken)
-                s = encode(problem, pool.crossed, after)
-                used = _add(pool, (p, s), used, (n, -1 - x))
-            pool.crossed[x] -= 1
+        after = cross(problem, space, pool, (n, x), here)
+        if after == NO_ROOM:
+            continue
+        pool.crossed[x] += 1
+        if is_worth_following(problem, space, pool, (p, 0.0), limit):
+            count_ended(problem, space.shared, closed, pool.crossed, pool.after_move)
+            forget(problem, space.capacity.tight, pool.after_move, taken)
+            s = encode_all(problem, space.shared, closed, pool.crossed, after)
+            used = _add(pool, (p, s), used, (n, -1 - x))
+        pool.crossed[x] -= 1
     return used
 
 
 @kernel
-def spend(
-    problem: FlatProblem, space: Space, pool: Pool, n: int, place: tuple[int, int, int]
-) -> bool:
-    """Fills ``made`` with what the label has spent after crossing; false if it does not fit."""
-    x, finished, p = place
+def _close_each(problem: FlatProblem, space: Space, pool: Pool, at: tuple[int, int, Here]) -> int:
+    """Closes each shared memory; returns the number of labels."""
+    n, used, here = at
+    taken = pool.made[len(space.resources.kind) :]
+    for i in range(len(space.shared.memory)):
+        after = close(problem, space, pool, (n, i), here)
+        if after != NO_ROOM:
+            closed = here[2] | 1 << i
+            count_ended(problem, space.shared, closed, pool.crossed, pool.after_move)
+            forget(problem, space.capacity.tight, pool.after_move, taken)
+            s = encode_all(problem, space.shared, closed, pool.crossed, after)
+            used = _add(pool, (here[0], s), used, (n, -1 - problem.operands - i))
+    return used
+
+
+@kernel
+def last_crosser(problem: FlatProblem, parent: Ints, move: Ints, n: int) -> int:
+    """The operand that has crossed a boundary last since the last loop was added, or -1."""
+    while parent[n] != NONE and move[n] < -problem.operands:
+        n = int(parent[n])
+    if parent[n] == NONE or move[n] >= 0:
+        return -1
+    return int(-1 - move[n])
+
+
+@kernel
+def cross(problem: FlatProblem, space: Space, pool: Pool, way: tuple[int, int], here: Here) -> int:
+    """Lets an operand of a label cross its next boundary, if there is one left.
+
+    Fills ``made``; returns whether the output is finished at the last level that has ended, or
+    NO_ROOM if the boundary may not be crossed here.
+    """
+    n, x = way
+    p, finished, closed = here
     level, resources = pool.crossed[x], len(space.resources.kind)
+    is_last = p == len(space.lattice.depth) - 1  # where all memories close
+    if not (is_last or may_cross(problem, space.shared, x, closed, pool.crossed)):
+        return NO_ROOM
     for k in range(resources):
         pool.made[k] = pool.spent[n, k] + space.resources.spent[k, x, level, p]
         if pool.made[k] == np.inf:
-            return False
+            return NO_ROOM
+    copy_row(pool.made[resources:], pool.spent[n, resources:])
+    if closed != 0 and pool.ended[x] > level:
+        return finished
     taken = pool.made[resources:]
-    copy_row(taken, pool.spent[n, resources:])
-    capacity, top = space.capacity, problem.levels[x]
-    if level > 0:
-        bits = bits_at(problem, capacity, (x, level, finished, p))
-        if not take(problem, capacity.tight, problem.memory[x, level], bits, taken):
+    return _end_levels(problem, space.capacity, space.shared, (x, level), here, taken)
+
+
+@kernel
+def close(problem: FlatProblem, space: Space, pool: Pool, way: tuple[int, int], here: Here) -> int:
+    """Closes a shared memory, which ends levels of one or more operands of a label.
+
+    Fills ``made``; returns whether the output is finished at the last level that has ended, or
+    NO_ROOM if the memory may not be closed here. At the corner no move closes memories: those that
+    are open close there. One that holds an operand as a whole closes before only if the memory
+    below is going to hold all loops.
+    """
+    n, i = way
+    p, finished, closed = here
+    m = space.shared.memory[i]
+    if closed & 1 << i != 0 or p == len(space.lattice.depth) - 1:
+        return NO_ROOM
+    crosser = last_crosser(problem, pool.parent, pool.move, n)
+    if not _is_first_way(problem, space, pool, (n, i), crosser):
+        return NO_ROOM
+    copy_row(pool.made, pool.spent[n])
+    taken = pool.made[len(space.resources.kind) :]
+    for slot in range(problem.slots[m]):
+        x, level = problem.slot_operand[m, slot], problem.slot_level[m, slot]
+        if level == max(1, pool.ended[x]):
+            if level == problem.levels[x]:
+                return NO_ROOM
+            here = p, finished, closed | 1 << i
+            end = x, level
+            finished = _end_levels(problem, space.capacity, space.shared, end, here, taken)
+            if finished == NO_ROOM:
+                return NO_ROOM
+    return finished
+
+
+@kernel
+def _is_first_way(
+    problem: FlatProblem, space: Space, pool: Pool, way: tuple[int, int], crosser: int
+) -> bool:
+    """Whether closing a memory ends a level, and no earlier sequence of these moves is equal."""
+    n, i = way
+    if pool.parent[n] != NONE and -1 - problem.operands - pool.move[n] >= i:
+        return False
+    if crosser >= 0:
+        level = pool.crossed[crosser] - 1
+        if level == 0 or space.shared.bit[problem.memory[crosser, level]] != 0:
             return False
-    if x == OUT and level == top - 1:
-        bits = bits_at(problem, capacity, (x, top, int(capacity.finished[p]), p))
-        return take(problem, capacity.tight, problem.memory[x, top], bits, taken)
-    return True
+    return ends_with(problem, space.shared, i, crosser, pool.ended)
+
+
+@kernel
+def _end_levels(
+    problem: FlatProblem,
+    capacity: Capacity,
+    shared: Shared,
+    first: tuple[int, int],
+    here: Here,
+    taken: Floats,
+) -> int:
+    """Adds what the levels of an operand take that end here, from the first on.
+
+    Above the first there may be levels of closed memories, which hold the same. Returns whether
+    the output is finished above them, or NO_ROOM.
+    """
+    x, level = first
+    p, finished, closed = here
+    top = problem.levels[x]
+    while True:
+        if level > 0:
+            below = int(capacity.finished[0]) if level == 1 else finished
+            bits = bits_at(problem, capacity, (x, level, below, p))
+            if not take(problem, capacity.tight, problem.memory[x, level], bits, taken):
+                return NO_ROOM
+        if x == OUT:
+            finished = int(capacity.finished[p])
+        if x == OUT and level == top - 1:
+            bits = bits_at(problem, capacity, (x, top, finished, p))
+            if not take(problem, capacity.tight, problem.memory[x, top], bits, taken):
+                return NO_ROOM
+        level += 1
+        if closed == 0 or not is_closed(problem, shared, closed, x, level):
+            return finished
+        if level == top:
+            return finished if p == len(capacity.finished) - 1 else NO_ROOM
 
 
 @kernel
@@ -168,14 +305,25 @@ def _add_each(
 ) -> int:
     """Adds each factor to the order; returns the number of labels."""
     n, used, p, s = at
+    closed = s // count_states(problem)
     for f in range(len(space.lattice.factors)):
         q = space.lattice.step[p, f]
-        if q < 0:
+        if q < 0 or (closed != 0 and moves_ended(problem, space.lattice, pool, f)):
             continue
         copy_row(pool.made, pool.spent[n])
         if is_worth_following(problem, space, pool, (q, 0.0), limit):
             used = _add(pool, (q, s), used, (n, f))
     return used
+
+
+@kernel
+def moves_ended(problem: FlatProblem, lattice: Lattice, pool: Pool, f: int) -> bool:
+    """Whether a factor moves data across a boundary that has to be crossed first."""
+    for x in range(problem.operands):
+        is_relevant = problem.relevance[x, lattice.factors[f, 0]] != IRRELEVANT
+        if pool.ended[x] > pool.crossed[x] and is_relevant:
+            return True
+    return False
 
 
 @kernel
@@ -231,6 +379,26 @@ def is_at_most(one: Floats, other: Floats, compared: Ints) -> bool:
     while at < len(compared) and one[compared[at]] <= other[compared[at]]:
         at += 1
     return at == len(compared)
+
+
+@kernel
+def count_all_states(problem: FlatProblem, shared: Shared) -> int:
+    """How many states there are with each set of closed memories."""
+    return int(count_states(problem) << len(shared.memory))
+
+
+@kernel
+def encode_all(
+    problem: FlatProblem, shared: Shared, closed: int, crossed: Ints, finished: int
+) -> int:
+    """A number for closed memories and the rest of the state.
+
+    Those in which all boundaries are crossed are the last ones, whatever is closed.
+    """
+    sets, state = count_states(problem), encode(problem, crossed, finished)
+    if state >= sets - 2:
+        closed = (1 << len(shared.memory)) - 1
+    return int(closed * sets + state)
 
 
 @kernel

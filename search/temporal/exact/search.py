@@ -21,7 +21,6 @@ from pydantic import Field
 from nestmap.costmodel.evaluate import evaluate_batch
 from nestmap.costmodel.evaluate_rows import Columns
 from nestmap.costmodel.flat_problem import FlatProblem
-from nestmap.costmodel.kernel.record import new_record
 from nestmap.model import (
     CostBounds,
     EvaluationBatch,
@@ -45,10 +44,10 @@ from nestmap.search.temporal.exact.effort import SearchClock
 from nestmap.search.temporal.exact.incumbents import Costs, Incumbents
 from nestmap.search.temporal.exact.labels import find_paths, leftover, limits_between, new_pool
 from nestmap.search.temporal.exact.objective_bound import costs_of, goal_of
+from nestmap.search.temporal.exact.shared_memories import Shared, put_shared_cuts
 from nestmap.search.temporal.exact.space import Prepared, Space, is_too_large, origin_bound, prepare
 from nestmap.search.temporal.loma import feasible_orders
 from nestmap.search.temporal.loop_factors import prime_factors
-from nestmap.search.temporal.memory_allocation import Failures, fits_rows
 from nestmap.search.temporal.ordering import PinnedOrder, pinned_orders
 from nestmap.search.temporal.pinned import pinned_batch
 from nestmap.search.temporal.salsa import Annealing, salsa
@@ -57,7 +56,10 @@ from nestmap.search.temporal.salsa import Annealing, salsa
 
 
 def moves_to(label: int, parent: Ints, move: Ints) -> list[int]:
-    """The moves from the origin to a label: factors added, and ``-1 - x`` where ``x`` crosses."""
+    """The moves from the origin to a label: factors added, and ``-1 - x`` where ``x`` crosses.
+
+    Numbers below those stand for shared memories that are closed.
+    """
     moves: list[int] = []
     while parent[label] >= 0:
         moves.append(int(move[label]))
@@ -70,6 +72,7 @@ def mapping_of(
     flat: FlatProblem,
     factors: tuple[Loop, ...],
     paths: Sequence[Sequence[int]],
+    shared: Shared,
 ) -> MappingBatch:
     """A batch with one row for each path; all of them lead from the origin to the corner."""
     loops = sum(move >= 0 for move in paths[0])
@@ -77,15 +80,20 @@ def mapping_of(
     cuts = np.full((len(paths), flat.operands, max(flat.levels)), loops, np.uint8)
     for row, path in enumerate(paths):
         crossed, done = [0] * flat.operands, 0
+        ends = np.full(len(shared.memory), loops)
         for move in path:
             if move >= 0:
                 orders[row, done] = move
                 done += 1
                 continue
             x = -1 - move
+            if x >= flat.operands:
+                ends[x - flat.operands] = done
+                continue
             if crossed[x] > 0:
                 cuts[row, x, crossed[x] - 1] = done
             crossed[x] += 1
+        put_shared_cuts(flat, shared, ends, cuts[row])
     return MappingBatch(spatial, factors, orders, cuts)
 
 
@@ -124,11 +132,7 @@ def pass_with_dominance(prepared: Prepared, limit: float, known: Incumbents, lab
         none = np.empty(0)
         return Passed(evaluate_batch(empty), none, none, outcome.is_complete, outcome.labels)
     paths = [moves_to(label, pool.parent, pool.move) for label in ends]
-    mappings = mapping_of(prepared.spatial, flat, prepared.factors, paths)
-    if space.rule.goal.is_even:
-        failures, table = new_record(Failures), space.lattice.factors
-        even = fits_rows(flat, table, mappings.orders, mappings.cuts, True, failures)
-        mappings = mappings.take(np.flatnonzero(even))
+    mappings = mapping_of(prepared.spatial, flat, prepared.factors, paths, space.shared)
     kinds = len(space.resources.kind)
     spent = [pool.spent[label, :kinds] for label in ends]
     costs = [costs_of(space.rule, space.resources, each, 0.0) for each in spent]

@@ -10,7 +10,6 @@ from nestmap.costmodel.flatten import flatten
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.record import new_record
 from nestmap.costmodel.kernel.work import Work
-from nestmap.costmodel.reuse import IRRELEVANT
 from nestmap.model import Loop, MappingProblem, SpatialProblem
 from nestmap.model.arrays import Floats
 from nestmap.search.temporal.exact.capacity import Capacity, capacity_of, forbid
@@ -24,6 +23,7 @@ from nestmap.search.temporal.exact.objective_bound import (
     rule_of,
 )
 from nestmap.search.temporal.exact.resources import Resources, all_resources, energy_resource
+from nestmap.search.temporal.exact.shared_memories import Shared, shared_memories
 from nestmap.search.temporal.ordering import PinnedOrder
 
 # The least that an operand still spends from any point on, if it had the memories to itself
@@ -85,6 +85,7 @@ class Space(NamedTuple):
     least: Floats  # [k, x, l, p] remainders
     capacity: Capacity
     rule: Rule
+    shared: Shared
 
 
 class Prepared(NamedTuple):
@@ -113,8 +114,7 @@ def prepare(spatial: SpatialProblem, pinned: PinnedOrder, goal: Goal) -> Prepare
     flat, steps = flatten(spatial), float(prod(spatial.temporal_sizes.values()))
     lattice, factors = lattice_of(spatial, pinned)
     space = space_of(flat, new_record(Work), lattice, steps, goal)
-    alone = is_energy_alone(flat, goal)
-    is_sum = alone and not goal.is_even and not reuses_windows(spatial.problem)
+    is_sum = is_energy_alone(flat, goal) and not reuses_windows(spatial.problem)
     return Prepared(spatial, flat, factors, space, is_sum)
 
 
@@ -141,12 +141,11 @@ def space_with(
     problem: FlatProblem, work: Work, lattice: Lattice, resources: Resources, rule: Rule
 ) -> Space:
     """The tables with these resources; changes what is spent to what may be."""
-    if rule.goal.is_even:
-        _relax(problem, lattice, resources.spent)
     capacity = capacity_of(problem, work, lattice)
     forbid(problem, lattice, capacity, resources.spent)
     least = remainders(problem, lattice, resources.spent)
-    return Space(lattice, resources, least, capacity, rule)
+    shared = shared_memories(problem, rule.goal.is_even)
+    return Space(lattice, resources, least, capacity, rule, shared)
 
 
 def is_too_large(spatial: SpatialProblem, pinned: PinnedOrder, goal: Goal) -> bool:
@@ -177,20 +176,3 @@ def origin_bounds(space: Space) -> tuple[float, float]:
 def origin_bound(space: Space) -> float:
     """The bound of the objective of all mappings, from the remainders alone."""
     return float(objective_of(space.rule.goal, *origin_bounds(space)))
-
-
-@kernel
-def _relax(problem: FlatProblem, lattice: Lattice, spent: Floats) -> None:
-    """The least of crossing here and keeping the data in place while ir loops run.
-
-    Cuts of even mappings may not move past these loops, but the data stays in place.
-    """
-    for k in range(len(spent)):
-        for x in range(problem.operands):
-            for level in range(problem.levels[x]):
-                for p in range(len(lattice.depth) - 1, -1, -1):
-                    for f in range(len(lattice.factors)):
-                        q = lattice.step[p, f]
-                        if q >= 0 and problem.relevance[x, lattice.factors[f, 0]] == IRRELEVANT:
-                            value = min(spent[k, x, level, p], spent[k, x, level, q])
-                            spent[k, x, level, p] = value

@@ -18,12 +18,14 @@ from nestmap.model import (
     CostModelEvaluation,
     EvaluationBatch,
     MappingProblem,
+    MappingType,
     Objective,
     SearchStatistics,
     SpatialProblem,
     TemporalMapping,
 )
 from nestmap.model.base import copy_with
+from nestmap.pipeline.explore.api import read_network
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan, best_stage
 from nestmap.pipeline.stage_graph import Stage
@@ -72,6 +74,21 @@ def test_the_walk_finds_the_optimum_over_all_spatial_mappings(
     assert best.statistics.bounds.of(objective) == pytest.approx(
         best.values(objective)[0], rel=1e-9
     )
+
+
+@pytest.mark.parametrize("objective", Objective)
+def test_even_mappings_take_no_more_labels_than_others(objective: Objective) -> None:
+    # they took several hundred thousand where others took some thousands, and were unproven
+    network = read_network("light:squeezenet", "edge_tpu_like")
+    problem = next(x for x in WorkloadStage()(network) if x.layer.name == "n37")
+    uneven, even = (
+        best_stage(SearchPlan(objective=objective, search=search))(problem).statistics
+        for search in (ExactStage(labels=3_000, mapping_type=x) for x in MappingType)
+    )
+    assert (uneven.unproven, even.unproven) == (0, 0)
+    assert uneven.bounds is not None
+    assert even.bounds is not None
+    assert even.bounds.of(objective) >= uneven.bounds.of(objective)
 
 
 @pytest.mark.parametrize("objective", [*Objective, None])
