@@ -95,34 +95,24 @@ def write_cuts(problem: FlatProblem, work: Work, cuts: Codes, row: int) -> None:
             cuts[row, x, level] = work.cut[x, min(level + 1, problem.levels[x])]
 
 
-def fits(
-    problem: FlatProblem, factors: Ints, order: Codes, cuts: Codes, failures: Failures
-) -> bool:
-    """Whether the given cuts fit the memories, by the same rule as in :func:`allocate`."""
-    check_loops(len(order))
-    return bool(_fits(problem, new_scratch(failures), factors, order, cuts))
-
-
 def fits_rows(
-    problem: FlatProblem, factors: Ints, orders: Codes, cuts: Codes, even: bool, failures: Failures
+    problem: FlatProblem, factors: Ints, orders: Codes, cuts: Codes, failures: Failures
 ) -> Flags:
-    """Whether each row fits the memories, by the rule of :func:`fits`, and is even if it has to be.
+    """Whether the cuts of each row fit the memories, by the same rule as in :func:`allocate`.
 
-    Rows that do not fit are counted in ``failures``; uneven rows are not.
+    Rows that do not fit are counted in ``failures``.
     """
     check_loops(orders.shape[1])
-    return _fits_rows(problem, new_scratch(failures), factors, orders, cuts, even)
+    return _fits_rows(problem, new_scratch(failures), factors, orders, cuts)
 
 
 @kernel
 def _fits_rows(
-    problem: FlatProblem, scratch: Scratch, factors: Ints, orders: Codes, cuts: Codes, even: bool
+    problem: FlatProblem, scratch: Scratch, factors: Ints, orders: Codes, cuts: Codes
 ) -> Flags:
     fitting = np.empty(len(orders), np.bool_)
     for row in range(len(orders)):
-        fitting[row] = _fits(problem, scratch, factors, orders[row], cuts[row]) and (
-            not even or is_even_everywhere(problem, scratch.work, scratch.candidates)
-        )
+        fitting[row] = _fits(problem, scratch, factors, orders[row], cuts[row])
     return fitting
 
 
@@ -248,21 +238,6 @@ def _is_even(
         if prefixes[i] != max(candidates.below[problem.slot_operand[memory, i]], common):
             uneven += 1
     return uneven == 0
-
-
-@kernel
-def is_even_everywhere(problem: FlatProblem, work: Work, candidates: Candidates) -> bool:
-    """Whether the cuts in ``work`` are even in every memory."""
-    for memory in range(problem.memories):
-        for i in range(problem.slots[memory]):
-            x, level = problem.slot_operand[memory, i], problem.slot_level[memory, i]
-            candidates.below[x] = work.cut[x, level - 1] if level > 1 else 0
-            candidates.best[memory, i] = work.cut[x, level]
-        best = candidates.best
-        ends = best[memory, 0], best[memory, 1], best[memory, 2]
-        if not _is_even(problem, candidates, memory, ends):
-            return False
-    return True
 
 
 @kernel

@@ -19,7 +19,7 @@ from nestmap.model import (
 )
 from nestmap.model.dims import LayerOperand
 from nestmap.search.temporal.loop_factors import temporal_sizes
-from nestmap.search.temporal.memory_allocation import Failures, allocate_rows, fits
+from nestmap.search.temporal.memory_allocation import Failures, allocate_rows, fits_rows
 from nestmap.search.temporal.ordering import complete_order, explicit_ordering
 from nestmap.search.temporal.statistics import infeasibility_statistics
 
@@ -43,7 +43,7 @@ def place_pinned_levels(spatial: SpatialProblem, mapping: TemporalMapping) -> Ma
     spatial.check(mapping)
     batch, failures = MappingBatch.of(spatial, mapping), new_record(Failures)
     table = factor_table(spatial, batch.factors)
-    if fits(flatten(spatial), table, batch.orders[0], batch.cuts[0], failures):
+    if fits_rows(flatten(spatial), table, batch.orders, batch.cuts, failures).all():
         return batch
     return MappingBatch.empty(spatial, infeasibility_statistics(spatial, failures))
 

@@ -45,7 +45,7 @@ def wanted(spatial: SpatialProblem) -> Dataflow:
 def fitting(batch: MappingBatch, spatial: SpatialProblem) -> list[bool]:
     """Which rows fit by the rules of a problem."""
     table = factor_table(spatial, batch.factors)
-    rows = fits_rows(flatten(spatial), table, batch.orders, batch.cuts, False, new_record(Failures))
+    rows = fits_rows(flatten(spatial), table, batch.orders, batch.cuts, new_record(Failures))
     return [bool(x) for x in rows]
 
 

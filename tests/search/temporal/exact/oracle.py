@@ -16,7 +16,7 @@ from nestmap.costmodel.evaluate import evaluate_batch, factor_table
 from nestmap.costmodel.flatten import flatten
 from nestmap.costmodel.kernel.record import new_record
 from nestmap.model import EvaluationBatch, MappingBatch, MappingType, Objective, SpatialProblem
-from nestmap.model.arrays import Codes
+from nestmap.model.arrays import Codes, Flags, Ints
 from nestmap.search.temporal.memory_allocation import Failures, fits_rows
 from nestmap.search.temporal.ordering import PinnedOrder, pinned_orders
 from nestmap.search.temporal.permutations import count_permutations, encode
@@ -77,10 +77,33 @@ def pareto(costs: AbstractSet[Point]) -> frozenset[Point]:
 
 def feasible(batch: MappingBatch, mapping_type: MappingType) -> MappingBatch:
     """The rows that fit their memories and, where asked for, are even."""
-    spatial, even = batch.problem, mapping_type is MappingType.EVEN
+    spatial = batch.problem
     table, failures = factor_table(spatial, batch.factors), new_record(Failures)
-    fitting = fits_rows(flatten(spatial), table, batch.orders, batch.cuts, even, failures)
+    fitting = fits_rows(flatten(spatial), table, batch.orders, batch.cuts, failures)
+    if mapping_type is MappingType.EVEN:
+        fitting &= are_even(batch)
     return batch.take(np.flatnonzero(fitting))
+
+
+def are_even(batch: MappingBatch) -> Flags:
+    """Which rows leave each memory at one loop, except operands that memories below hold further.
+
+    An operand at its top level leaves it at the outermost loop.
+    """
+    spatial, even = batch.problem, np.ones(len(batch), np.bool_)
+    for level in spatial.accelerator.memories:
+        below, ends = list[Ints](), list[Ints]()
+        for x, operand in enumerate(spatial.layer.operands):
+            memories = spatial.problem.levels(operand.name)
+            if level in memories:
+                cuts = np.pad(batch.cuts[:, x].astype(np.int64), ((0, 0), (1, 0)))
+                place = memories.index(level)
+                below.append(cuts[:, place])
+                ends.append(cuts[:, place + 1])
+        starts, stops = np.array(below), np.array(ends)
+        common = np.where(stops > starts, stops, 0).max(axis=0, initial=0)
+        even &= (stops == np.maximum(starts, common)).all(axis=0)
+    return even
 
 
 def count_mappings(spatial: SpatialProblem) -> int:

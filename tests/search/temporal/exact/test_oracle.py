@@ -6,17 +6,15 @@ from math import prod
 import pytest
 from hypothesis import given
 
-from nestmap.costmodel.evaluate import evaluate_batch, factor_table
-from nestmap.costmodel.flatten import flatten
-from nestmap.costmodel.kernel.record import new_record
+from nestmap.costmodel.evaluate import evaluate_batch
 from nestmap.model import MappingBatch, MappingType, Objective, Relevance, SpatialProblem
 from nestmap.search import loma
 from nestmap.search.temporal.loop_factors import loop_factors
-from nestmap.search.temporal.memory_allocation import Failures, fits, fits_rows
 from tests.costmodel.machines import machine, mapped, matmul, memory
 from tests.properties.variants import few_examples
 from tests.search.temporal.exact.oracle import (
     all_mappings,
+    are_even,
     count_mappings,
     inner_levels,
     least,
@@ -100,20 +98,10 @@ def keys(batch: MappingBatch) -> list[tuple[str, bytes]]:
 
 @few_examples
 @given(small_problems(most=2000))
-def test_many_rows_fit_by_the_rule_of_one(small: Small) -> None:
-    spatial = small.spatial
-    problem = flatten(spatial)
-    for batch in all_mappings(spatial):
-        table, rows = factor_table(spatial, batch.factors), range(len(batch))
-        one = [
-            fits(problem, table, batch.orders[i], batch.cuts[i], new_record(Failures)) for i in rows
-        ]
-        failures = new_record(Failures)
-        many = fits_rows(problem, table, batch.orders, batch.cuts, False, failures)
-        assert many.tolist() == one
-        assert failures.orders.sum() == one.count(False)
-        even = fits_rows(problem, table, batch.orders, batch.cuts, True, failures)
-        assert even.tolist() == [one[i] and is_even_everywhere(batch, i) for i in rows]
+def test_rows_are_even_by_the_rule_of_the_memory_allocation(small: Small) -> None:
+    for batch in all_mappings(small.spatial):
+        rows = range(len(batch))
+        assert are_even(batch).tolist() == [is_even_everywhere(batch, i) for i in rows]
 
 
 def is_even_everywhere(batch: MappingBatch, row: int) -> bool:
