@@ -40,9 +40,10 @@ class InputOperand(Frozen, frozen=True):
 class OutputOperand(Frozen, frozen=True):
     """The tensor that the layer writes.
 
-    ``precision`` is the bits of a finished element, ``partial_precision`` those of a partial sum;
-    ``density`` is the share of finished elements that are not zero. ``assumes_sums``: the network
-    does not state ``partial_precision``, so that a machine may have narrower sums.
+    ``precision`` is the bits of a finished element, ``partial_precision`` those of a partial sum,
+    which are no fewer: searches rely on it. ``density`` is the share of finished elements that are
+    not zero. ``assumes_sums``: the network does not state ``partial_precision``, so that a machine
+    may have narrower sums.
     """
 
     name: LayerOperand
@@ -51,6 +52,15 @@ class OutputOperand(Frozen, frozen=True):
     partial_precision: Bits
     density: Density = 1.0
     assumes_sums: bool = False
+
+    @model_validator(mode="after")
+    def _check_sums(self) -> OutputOperand:
+        if self.partial_precision < self.precision:
+            raise ValueError(
+                f"partial sums of {self.name} have {self.partial_precision} bits; expected at "
+                f"least the {self.precision} bits of a finished element"
+            )
+        return self
 
 
 Operand = InputOperand | OutputOperand

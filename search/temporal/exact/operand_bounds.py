@@ -15,7 +15,7 @@ import numpy as np
 from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.flatten import flatten_problem
 from nestmap.costmodel.kernel.jit import kernel
-from nestmap.costmodel.kernel.record import OUT, copy_record, new_record
+from nestmap.costmodel.kernel.record import copy_record, new_record
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.reuse import IRRELEVANT
 from nestmap.costmodel.spatial import put_unrollings, temporal_sizes
@@ -29,7 +29,6 @@ from nestmap.search.temporal.exact.lattice import prime_counts
 from nestmap.search.temporal.exact.operand_tables import (
     OperandTable,
     boundary_energy,
-    grows_when_finished,
     has_large_table,
     operand_table,
 )
@@ -122,8 +121,6 @@ def operand_energies(
     Zero if a table would be too large. The records are scratch; ``problem`` describes the layer.
     """
     energies = np.zeros((len(rows), 2))
-    if x == OUT and grows_when_finished(problem):
-        return energies
     sizes = np.empty(problem.dimensions)
     for i in range(len(rows)):
         unrolled = unrollings[first[rows[i]] : first[rows[i] + 1]]

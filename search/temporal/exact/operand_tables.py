@@ -41,15 +41,6 @@ class OperandTable(NamedTuple):
 
 
 @kernel
-def grows_when_finished(problem: FlatProblem) -> bool:
-    """Whether finished sums take more bits anywhere than unfinished ones."""
-    for level in range(problem.levels[OUT] + 1):
-        if problem.partial_bits[OUT, level] < problem.element_bits[OUT, level]:
-            return True
-    return False
-
-
-@kernel
 def has_large_table(problem: FlatProblem, factors: Ints, counts: Ints, x: int) -> bool:
     """Whether the tables of an operand would take too much memory."""
     points = 1

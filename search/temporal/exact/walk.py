@@ -44,7 +44,6 @@ from nestmap.search.temporal.exact.fitting_rows import different_rows
 from nestmap.search.temporal.exact.incumbents import Costs, Incumbents
 from nestmap.search.temporal.exact.least_energy import ROUNDING, least_energies
 from nestmap.search.temporal.exact.operand_bounds import operand_bounds
-from nestmap.search.temporal.exact.operand_tables import grows_when_finished
 from nestmap.search.temporal.exact.rows import RowTable, bound_row
 from nestmap.search.temporal.exact.search import LABELS_OF_A_SUM, ExactOptions, SearchTask, exact
 from nestmap.search.temporal.exact.space import reuses_windows
@@ -136,7 +135,7 @@ def _is_plain(problem: MappingProblem, objective: Objective | None, options: Exa
     is_even = options.mapping_type is MappingType.EVEN
     is_sum = objective is Objective.ENERGY and not (leaks or is_even)
     is_free = not (has_order(problem.constraints) or reuses_windows(problem))
-    return is_sum and is_free and not grows_when_finished(flatten_problem(problem))
+    return is_sum and is_free
 
 
 class LeastEnergy(NamedTuple):

@@ -120,3 +120,11 @@ def test_a_padded_layer_has_other_content_than_one_of_that_size() -> None:
 def test_padding_is_that_of_the_loops(unpadded: str, expected: str) -> None:
     with pytest.raises(ValidationError, match=expected):
         copy_with(padded_window(), {"unpadded": loops(unpadded)})
+
+
+def test_sums_have_no_fewer_bits_than_what_they_become() -> None:
+    # else data that stays in a memory may take more there: searches proved what was no optimum
+    with pytest.raises(ValidationError, match="at least the 16 bits of a finished element"):
+        layer_from_equation(
+            "O[k]+=W[k]*I[k]", {"K": 2}, name="x", precision={"O": 16}, partial_precision=8
+        )

@@ -180,7 +180,7 @@ def _output(
     bits = reader.integer("act_size", outputs[0].precision if outputs else UNSTATED)
     exact = all(each.quantized for each in read)
     usual = max(ASSUMED_SUMS, bits) if exact else _doubled(bits)
-    stated = reader.integer("output_size", 0)
+    stated = reader.integer("output_size", 0, least=bits)
     return OutputOperand(
         name="O",
         indices=indices,

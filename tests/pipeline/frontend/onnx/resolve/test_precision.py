@@ -143,7 +143,7 @@ def test_quantization_of_onnx_runtime() -> None:
 
 @given(st.permutations(["weight_size", "act_size", "output_size"]), st.integers(1, 3))
 def test_attributes_override(names: list[str], count: int) -> None:
-    stated = {name: 3 + i for i, name in enumerate(names[:count])}
+    stated = {x: 3 + i + 10 * (x == "output_size") for i, x in enumerate(names[:count])}
     text = ", ".join(f"{name} = {bits}" for name, bits in stated.items())
     nodes = QUANTIZED.format(between=f"z = MatMul <{text}> (xf, wf)", element=2)
     act = stated.get("act_size", 8)
@@ -153,6 +153,12 @@ def test_attributes_override(names: list[str], count: int) -> None:
         act,
         stated.get("output_size", 32),
     )
+
+
+def test_sums_have_the_bits_of_outputs_at_least() -> None:
+    nodes = QUANTIZED.format(between="z = MatMul <output_size = 6> (xf, wf)", element=2)
+    with pytest.raises(InputError, match="output_size 6; expected 8 to"):
+        _bits("uint8[4,8] x, int8[8,16] w, float s", nodes)
 
 
 @given(st.integers(1, 64))
