@@ -127,10 +127,7 @@ def _is_through(problem: FlatProblem, space: Space, descent: Descent, depth: int
 def _go_on(
     problem: FlatProblem, space: Space, descent: Descent, at: tuple[int, int], limit: float
 ) -> bool:
-    """Makes the next label of the path; false if the choice is not worth following.
-
-    The choices are the boundaries of operands, the shared memories and the factors.
-    """
+    """Crosses a boundary, closes a memory or adds a factor; false if it is not worth following."""
     depth, choice = at
     pool, p, closed = descent.pool, descent.point[depth], descent.closed[depth]
     here, move = (p, descent.finished[depth], closed), -1 - choice
@@ -144,8 +141,7 @@ def _go_on(
             finished = cross(problem, space, pool, (depth, choice), here)
         pool.crossed[choice] += 1
     elif i < len(space.shared.memory):
-        finished = close(problem, space, pool, (depth, i), here)
-        closed |= 1 << i
+        finished, closed = close(problem, space, pool, (depth, i), here), closed | 1 << i
     else:
         move, finished = i - len(space.shared.memory), here[1]
         p = space.lattice.step[p, move]
