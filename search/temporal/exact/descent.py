@@ -23,7 +23,7 @@ from nestmap.search.temporal.exact.labels import (
     close,
     cross,
     is_worth_following,
-    last_crosser,
+    last_to_cross,
     moves_ended,
     new_pool,
 )
@@ -85,7 +85,7 @@ def new_descent(problem: FlatProblem, space: Space) -> Descent:
         np.empty((ROWS, problem.operands, max(problem.levels)), np.uint8),
         Columns(np.empty(ROWS), np.empty(ROWS), np.empty(ROWS), np.empty(ROWS)),
     )
-    pool.parent[0] = NONE
+    pool.parent[0], descent.finished[0] = NONE, space.capacity.finished[0]
     pool.spent[0] = 0.0
     copy_row(pool.spent[0, len(space.resources.kind) :], space.capacity.reserved)
     return descent
@@ -132,12 +132,13 @@ def _go_on(
     pool, p, closed = descent.pool, descent.point[depth], descent.closed[depth]
     here, move = (p, descent.finished[depth], closed), -1 - choice
     i = choice - problem.operands
+    # each call passes all arrays of its tuples by value, so there are few on the way to a refusal
     copy_row(pool.crossed, descent.crossed[depth])
     if len(space.shared.memory) > 0:
         count_ended(problem, space.shared, closed, pool.crossed, pool.ended)
     if i < 0:
         finished, is_open = NO_ROOM, pool.crossed[choice] < problem.levels[choice]
-        if is_open and choice >= last_crosser(problem, pool.parent, pool.move, depth):
+        if is_open and choice >= last_to_cross(problem, pool.parent, pool.move, depth):
             finished = cross(problem, space, pool, (depth, choice), here)
         pool.crossed[choice] += 1
     elif i < len(space.shared.memory):

@@ -63,6 +63,7 @@ def new_pool(problem: FlatProblem, space: Space, labels: int) -> Pool:
     """An empty pool."""
     resources = len(space.resources.kind)
     width = resources + len(space.capacity.reserved)
+    states = count_states(problem) * len(space.shared.sets)
     compared = space.resources.compared
     order = np.arange(compared + width - resources)
     for n in range(compared, len(order)):
@@ -72,7 +73,7 @@ def new_pool(problem: FlatProblem, space: Space, labels: int) -> Pool:
         np.empty(labels, np.int64),
         np.empty(labels, np.int64),
         np.empty(labels, np.int64),
-        np.empty((len(space.lattice.depth), count_all_states(problem, space.shared)), np.int64),
+        np.empty((len(space.lattice.depth), states), np.int64),
         np.zeros(problem.operands, np.int64),
         np.zeros(problem.operands, np.int64),
         np.zeros(problem.operands, np.int64),
@@ -112,25 +113,25 @@ def find_paths(problem: FlatProblem, space: Space, pool: Pool, limit: float) -> 
     """Fills the pool with the paths that may have an objective below the limit."""
     resources = len(space.resources.kind)
     pool.head[:] = NONE
-    pool.head[0, 0] = 0
+    pool.head[0, int(space.capacity.finished[0])] = 0
     pool.parent[0], pool.move[0], pool.after[0] = NONE, 0, NONE
     pool.spent[0, :resources] = 0.0
     copy_row(pool.spent[0, resources:], space.capacity.reserved)
-    used, sets = 1, count_states(problem)
+    used, states = 1, count_states(problem)
     moves = problem.operands + len(space.shared.memory) + len(space.lattice.factors)
     for p in range(len(space.lattice.depth)):
         for s in range(pool.head.shape[1]):
-            n, closed = int(pool.head[p, s]), s // sets
+            n, closed = int(pool.head[p, s]), space.shared.sets[s // states]
             while n != NONE:
                 if used + moves > len(pool.parent):
                     return Outcome(used, False)
-                finished = decode(problem, s % sets, pool.crossed)
+                finished = decode(problem, s % states, pool.crossed)
                 count_ended(problem, space.shared, closed, pool.crossed, pool.ended)
                 here = p, finished, closed
                 used = _cross_each(problem, space, pool, (n, used, here), limit)
                 if len(space.shared.memory) > 0:
                     used = _close_each(problem, space, pool, (n, used, here))
-                used = _add_each(problem, space, pool, (n, used, p, s), limit)
+                used = _add_each(problem, space, pool, (n, used, s), here, limit)
                 n = int(pool.after[n])
     return Outcome(used, True)
 
@@ -150,7 +151,7 @@ def _cross_each(
     n, used, here = at
     p, _, closed = here
     taken = pool.made[len(space.resources.kind) :]
-    for x in range(max(0, last_crosser(problem, pool.parent, pool.move, n)), problem.operands):
+    for x in range(max(0, last_to_cross(problem, pool.parent, pool.move, n)), problem.operands):
         if pool.crossed[x] == problem.levels[x]:
             continue
         after = cross(problem, space, pool, (n, x), here)
@@ -183,7 +184,7 @@ def _close_each(problem: FlatProblem, space: Space, pool: Pool, at: tuple[int, i
 
 
 @kernel
-def last_crosser(problem: FlatProblem, parent: Ints, move: Ints, n: int) -> int:
+def last_to_cross(problem: FlatProblem, parent: Ints, move: Ints, n: int) -> int:
     """The operand that has crossed a boundary last since the last loop was added, or -1."""
     while parent[n] != NONE and move[n] < -problem.operands:
         n = int(parent[n])
@@ -230,8 +231,7 @@ def close(problem: FlatProblem, space: Space, pool: Pool, way: tuple[int, int], 
     m = space.shared.memory[i]
     if closed & 1 << i != 0 or p == len(space.lattice.depth) - 1:
         return NO_ROOM
-    crosser = last_crosser(problem, pool.parent, pool.move, n)
-    if not _is_first_way(problem, space, pool, (n, i), crosser):
+    if not _is_first_way(problem, space.shared, pool, (n, i)):
         return NO_ROOM
     copy_row(pool.made, pool.spent[n])
     taken = pool.made[len(space.resources.kind) :]
@@ -249,18 +249,17 @@ def close(problem: FlatProblem, space: Space, pool: Pool, way: tuple[int, int], 
 
 
 @kernel
-def _is_first_way(
-    problem: FlatProblem, space: Space, pool: Pool, way: tuple[int, int], crosser: int
-) -> bool:
+def _is_first_way(problem: FlatProblem, shared: Shared, pool: Pool, way: tuple[int, int]) -> bool:
     """Whether closing a memory ends a level, and no earlier sequence of these moves is equal."""
     n, i = way
     if pool.parent[n] != NONE and -1 - problem.operands - pool.move[n] >= i:
         return False
-    if crosser >= 0:
-        level = pool.crossed[crosser] - 1
-        if level == 0 or space.shared.bit[problem.memory[crosser, level]] != 0:
+    last = last_to_cross(problem, pool.parent, pool.move, n)
+    if last >= 0:
+        level = pool.crossed[last] - 1
+        if level == 0 or shared.bit[problem.memory[last, level]] != 0:
             return False
-    return ends_with(problem, space.shared, i, crosser, pool.ended)
+    return ends_with(problem, shared, i, last, pool.ended)
 
 
 @kernel
@@ -282,8 +281,7 @@ def _end_levels(
     top = problem.levels[x]
     while True:
         if level > 0:
-            below = int(capacity.finished[0]) if level == 1 else finished
-            bits = bits_at(problem, capacity, (x, level, below, p))
+            bits = bits_at(problem, capacity, (x, level, finished, p))
             if not take(problem, capacity.tight, problem.memory[x, level], bits, taken):
                 return NO_ROOM
         if x == OUT:
@@ -301,14 +299,18 @@ def _end_levels(
 
 @kernel
 def _add_each(
-    problem: FlatProblem, space: Space, pool: Pool, at: tuple[int, int, int, int], limit: float
+    problem: FlatProblem,
+    space: Space,
+    pool: Pool,
+    at: tuple[int, int, int],
+    here: Here,
+    limit: float,
 ) -> int:
     """Adds each factor to the order; returns the number of labels."""
-    n, used, p, s = at
-    closed = s // count_states(problem)
+    n, used, s = at
     for f in range(len(space.lattice.factors)):
-        q = space.lattice.step[p, f]
-        if q < 0 or (closed != 0 and moves_ended(problem, space.lattice, pool, f)):
+        q = space.lattice.step[here[0], f]
+        if q < 0 or (here[2] != 0 and moves_ended(problem, space.lattice, pool, f)):
             continue
         copy_row(pool.made, pool.spent[n])
         if is_worth_following(problem, space, pool, (q, 0.0), limit):
@@ -382,12 +384,6 @@ def is_at_most(one: Floats, other: Floats, compared: Ints) -> bool:
 
 
 @kernel
-def count_all_states(problem: FlatProblem, shared: Shared) -> int:
-    """How many states there are with each set of closed memories."""
-    return int(count_states(problem) << len(shared.memory))
-
-
-@kernel
 def encode_all(
     problem: FlatProblem, shared: Shared, closed: int, crossed: Ints, finished: int
 ) -> int:
@@ -395,10 +391,11 @@ def encode_all(
 
     Those in which all boundaries are crossed are the last ones, whatever is closed.
     """
-    sets, state = count_states(problem), encode(problem, crossed, finished)
-    if state >= sets - 2:
-        closed = (1 << len(shared.memory)) - 1
-    return int(closed * sets + state)
+    states, state = count_states(problem), encode(problem, crossed, finished)
+    n = len(shared.sets) - 1
+    while state < states - 2 and shared.sets[n] != closed:
+        n -= 1
+    return int(n * states + state)
 
 
 @kernel

@@ -22,6 +22,7 @@ class Shared(NamedTuple):
 
     memory: Ints  # [i]
     bit: Ints  # [m] that of the memory in a set of closed ones, 0 if it is not among these
+    sets: Ints  # [n] the sets that can be closed; supersets follow, all of them is the last one
 
 
 @kernel
@@ -36,7 +37,36 @@ def shared_memories(problem: FlatProblem, is_even: bool) -> Shared:
         if is_even and problem.slots[m] > 1 and cuts > 0:
             memory[count], bit[m] = m, 1 << count
             count += 1
-    return Shared(memory[:count], bit)
+    return Shared(memory[:count], bit, _closable_sets(problem, memory[:count], bit))
+
+
+@kernel
+def _closable_sets(problem: FlatProblem, memory: Ints, bit: Ints) -> Ints:
+    """All sets of memories of which each ends a level of an operand when it is closed.
+
+    They are few: nested memories close one after the other.
+    """
+    sets, at = [0], 0
+    while at < len(sets):
+        for i in range(len(memory)):
+            more = sets[at] | 1 << i
+            if more not in sets and _ends_level(problem, bit, sets[at], memory[i]):
+                sets.append(more)
+        at += 1
+    return np.array(sets)
+
+
+@kernel
+def _ends_level(problem: FlatProblem, bit: Ints, closed: int, m: int) -> bool:
+    """Whether the levels below that of an operand may all have ended when a memory is closed."""
+    for slot in range(problem.slots[m]):
+        x, level = problem.slot_operand[m, slot], problem.slot_level[m, slot]
+        needed = 0
+        for below in range(1, level):
+            needed |= bit[problem.memory[x, below]]
+        if level < problem.levels[x] and closed & needed == needed:
+            return True
+    return False
 
 
 @kernel
@@ -69,17 +99,17 @@ def count_ended(
 
 
 @kernel
-def ends_with(problem: FlatProblem, shared: Shared, i: int, crosser: int, ended: Ints) -> bool:
+def ends_with(problem: FlatProblem, shared: Shared, i: int, last: int, ended: Ints) -> bool:
     """Whether closing a shared memory ends a level, but none that could have ended before.
 
-    ``crosser`` is the operand that has crossed a boundary here last, or -1: the memory could have
-    been closed before, unless the level lies right above this boundary.
+    ``last`` is the operand that has crossed a boundary here last, or -1: the memory could have been
+    closed before, unless the level lies right above this boundary.
     """
     m, ends = shared.memory[i], False
     for slot in range(problem.slots[m]):
         x, level = problem.slot_operand[m, slot], problem.slot_level[m, slot]
         if level == max(1, ended[x]):
-            if crosser >= 0 and x != crosser:
+            if last >= 0 and x != last:
                 return False
             ends = True
     return ends

@@ -77,7 +77,7 @@ def test_the_walk_finds_the_optimum_over_all_spatial_mappings(
 
 
 @pytest.mark.parametrize("objective", Objective)
-def test_even_mappings_take_no_more_labels_than_others(objective: Objective) -> None:
+def test_few_labels_prove_even_mappings_too(objective: Objective) -> None:
     # they took several hundred thousand where others took some thousands, and were unproven
     network = read_network("light:squeezenet", "edge_tpu_like")
     problem = next(x for x in WorkloadStage()(network) if x.layer.name == "n37")
