@@ -4,7 +4,8 @@ import hashlib
 import os
 import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from functools import cached_property, lru_cache, update_wrapper
 from importlib import import_module
 from importlib.metadata import version
@@ -135,6 +136,9 @@ class Kernel(Generic[R]):
     @cached_property
     def _entry(self) -> Callable[..., R]:
         """What Python calls."""
+        if not is_compiled(self):
+            for tell in _WATCHERS:
+                tell()
         folder = cache_folder()
         if folder is None:
             return self._compiled(is_cached=False)
@@ -188,9 +192,22 @@ def _timer() -> _Timer:
     return cast(_Timer, import_module("numba.core.event").TimingListener())
 
 
-def seconds_preparing() -> float:
+def seconds_compiling() -> float:
     """How long this process has compiled kernels (s), which no limit of a search counts."""
     return _timer().duration if _numba.cache_info().currsize and _timer().done else 0.0
+
+
+_WATCHERS: Final = list[Callable[[], None]]()
+
+
+@contextmanager
+def watch_compiling(tell: Callable[[], None]) -> Generator[None]:
+    """Within the block, calls ``tell`` before this process compiles a kernel."""
+    _WATCHERS.append(tell)
+    try:
+        yield
+    finally:
+        _WATCHERS.remove(tell)
 
 
 @lru_cache

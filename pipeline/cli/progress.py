@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
 
-from nestmap.costmodel.evaluate_rows import is_compiled_before
 from nestmap.model import EvaluationBatch, NetworkProblem, Objective, SpatialMapping
 from nestmap.pipeline.cli.progress_line import ProgressBar, left_text
 from nestmap.pipeline.explore.size import ExplorationSize
@@ -122,8 +121,7 @@ class ExplorationBar(ProgressBar):
         super().__init__(console, "reading")
         self._tally = ExplorationTally(size)
         self._evaluations = 0
-        self._timed = 0
-        self._timed_tries = 0
+        self._tried = 0
         self._recalled = 0
         self._walk: _LayerWalk | None = None
 
@@ -135,21 +133,13 @@ class ExplorationBar(ProgressBar):
     def start(self, network: NetworkProblem) -> None:
         """The exploration begins."""
         self._clock.restart()
-        if not is_compiled_before():
-            self._begin_compiling()
-        else:
-            self._show()
+        self._show()
 
     def observe(self, batch: EvaluationBatch) -> None:
         """One batch has been evaluated."""
-        tried = self._tally.add(batch)
+        self._clock.add_work()
+        self._tried += self._tally.add(batch)
         self._evaluations += len(batch)
-        if self._clock.is_compiling:  # within the batch, so that it says nothing about the rate
-            self._clock.end_compiling()
-        else:
-            self._clock.add_work()
-            self._timed += len(batch)
-            self._timed_tries += tried
         self._show()
 
     def recall(self, batch: EvaluationBatch) -> None:
@@ -191,11 +181,11 @@ class ExplorationBar(ProgressBar):
         return f"spatial mapping {count(self._tally.spatial_mappings)}, {found}"
 
     def _rate(self) -> str:
-        rate = self._clock.per_second(self._timed)
+        rate = self._clock.per_second(self._evaluations)
         return "" if rate is None else f"{count(int(rate))}/s"
 
     def _time_left(self) -> str:
-        left, rate = self._tally.left, self._clock.per_second(self._timed_tries)
+        left, rate = self._tally.left, self._clock.per_second(self._tried)
         if left is None or rate is None:
             return ""
         return left_text(left / rate)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from abc import ABC, abstractmethod
+from contextlib import ExitStack
 from time import perf_counter
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self, final
 
 import typer
+
+from nestmap.costmodel.kernel.jit import seconds_compiling, watch_compiling
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,35 +23,20 @@ if TYPE_CHECKING:
 
 @final
 class WorkClock:
-    """Splits time into work, compiling, and the rest, each up to the moment of a call."""
+    """Splits time into work and the rest, each up to the moment of a call, and compiling."""
 
     def __init__(self) -> None:
-        self._last = self._began = perf_counter()
-        self.work = 0.0
-        self.compiling = 0.0
-        self.is_compiling = False
+        self._compiled_before = seconds_compiling()
+        self.restart()
 
     def restart(self) -> None:
         """Work begins now; what went before does not count, except for compiling."""
-        self._began = perf_counter()
-        self._last = self._began
+        self._last = self._began = self._now
         self.work = 0.0
 
     def add_work(self) -> None:
         """The time since the last call was work."""
         self.work += self._since_last()
-
-    def begin_compiling(self) -> None:
-        """Compiling begins; the time since the last call was something else."""
-        self.skip()
-        self.is_compiling = True
-
-    def end_compiling(self) -> None:
-        """The time since the last call was spent on compiling, which is over."""
-        seconds = self._since_last()
-        self.compiling += seconds
-        self._began += seconds
-        self.is_compiling = False
 
     def skip(self) -> None:
         """The time since the last call was something else."""
@@ -57,16 +45,24 @@ class WorkClock:
     @property
     def elapsed(self) -> float:
         """Seconds since the restart, without compiling."""
-        return perf_counter() - self._began
+        return self._now - self._began
+
+    @property
+    def compiling(self) -> float:
+        """Seconds that this process has compiled kernels since the clock was made."""
+        return seconds_compiling() - self._compiled_before
+
+    @property
+    def _now(self) -> float:
+        return perf_counter() - seconds_compiling()
 
     def per_second(self, number: int) -> float | None:
         """A number per second of work; ``None`` where there was none."""
         return number / self.work if number and self.work > 0 else None
 
     def _since_last(self) -> float:
-        now = perf_counter()
-        seconds, self._last = now - self._last, now
-        return seconds
+        last, self._last = self._last, self._now
+        return self._last - last
 
 
 def left_text(seconds: float) -> str:
@@ -79,6 +75,9 @@ def left_text(seconds: float) -> str:
 # --- the line ---
 
 _COMPILING: Final = "Compiling the cost model, once per machine and version."
+_LEAST_TOLD: Final = 0.05
+"""Seconds of compiling."""
+
 _TERMINAL_VARIABLES: Final = ("FORCE_COLOR", "TTY_COMPATIBLE")
 """What may tell rich that a file is a terminal."""
 
@@ -171,8 +170,10 @@ class ProgressBar(ABC):
 
     def __init__(self, console: Console | None, description: str) -> None:
         self._line, self._clock = ProgressLine(console, description), WorkClock()
+        self._watch = ExitStack()
 
     def __enter__(self) -> Self:
+        self._watch.enter_context(watch_compiling(self._line.say_compiling))
         self._line.start()
         return self
 
@@ -182,18 +183,15 @@ class ProgressBar(ABC):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        self._watch.close()
         self._line.stop()
         if error is None:
             done, more = self._summary()
             text = f"{done} in {self._clock.elapsed:.1f} s"
-            if self._clock.compiling:
-                text += f", after compiling for {self._clock.compiling:.1f} s"
+            if self._clock.compiling >= _LEAST_TOLD:
+                text += f", and {self._clock.compiling:.1f} s of compiling"
             self._line.print(f"{text}.{more}")
 
     @abstractmethod
     def _summary(self) -> tuple[str, str]:
         """What was done, and sentences to add."""
-
-    def _begin_compiling(self) -> None:
-        self._clock.begin_compiling()
-        self._line.say_compiling()

@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, final
 from uuid import UUID
 
-from nestmap.costmodel.evaluate_rows import is_compiled_before
-from nestmap.costmodel.kernel.jit import is_compiled
 from nestmap.model import Counting, InputError
 from nestmap.model.base import copy_with
 from nestmap.model.multicore.allocation import Fitness, Generation
@@ -48,7 +46,6 @@ from nestmap.pipeline.render.text.multicore import (
 from nestmap.pipeline.render.text.plain_table import Line, printable
 from nestmap.pipeline.render.text.split import passing_note
 from nestmap.pipeline.util.atomic_files import write_json, write_text
-from nestmap.search.multicore.schedule.list_scheduler import schedule_nodes
 from nestmap.search.parallel import available_workers
 from nestmap.store import Store
 
@@ -259,23 +256,18 @@ class StreamBar(ProgressBar):
         super().__init__(console, "splitting")
         self._costs = 0
         self._evaluations = 0
-        self._untimed = 0
         self._generations = 0
         self._before: int | None = None
 
     def split(self, split: SplitProblem) -> None:
         """The network is split; the search for the costs of its nodes begins."""
         self._line.update(f"of {count(len(split.nodes))} nodes", description="costing")
-        if not is_compiled_before():
-            self._begin_compiling()
 
     def costed(self, done: int, of: int) -> None:
         """This many of the costs are known."""
         self._costs = done
-        if done and self._clock.is_compiling:
-            self._clock.end_compiling()
-            self._line.update(description="costing")
-        self._line.update(f"{count(done)} of {count(of)} costs", completed=done, total=of)
+        text = f"{count(done)} of {count(of)} costs"
+        self._line.update(text, description="costing", completed=done, total=of)
 
     def prove(self, problem: ScheduleProblem) -> None:
         """All costs are known; constraint programming begins."""
@@ -287,19 +279,13 @@ class StreamBar(ProgressBar):
         self._clock.skip()
         self._generations = generations
         self._line.update("", description="generation", completed=0, total=generations)
-        if not is_compiled(schedule_nodes):
-            self._begin_compiling()
 
     def observe(self, generation: Generation) -> None:
         """A generation is complete."""
         if self._before is None:  # earlier ones were recorded before the run was resumed
             self._before = generation.evaluations - len(generation.scheduled)
         self._evaluations = generation.evaluations - self._before
-        if self._clock.is_compiling:  # within the generation: it says nothing about the rate
-            self._clock.end_compiling()
-            self._untimed = self._evaluations
-        else:
-            self._clock.add_work()
+        self._clock.add_work()
         number = f"{generation.number} of {self._generations}"
         text = f"{number}  {_best(generation)}  {self._scheduled()}"
         self._line.update(text, description="generation", completed=generation.number)
@@ -312,7 +298,7 @@ class StreamBar(ProgressBar):
         if not self._evaluations:
             return "scheduled no allocations"
         text = f"scheduled {count(self._evaluations)} allocations"
-        rate = self._clock.per_second(self._evaluations - self._untimed)
+        rate = self._clock.per_second(self._evaluations)
         return text if rate is None else f"{text}, {count(int(rate))}/s"
 
 

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from nestmap.costmodel.evaluate_rows import is_compiled_before
 from nestmap.model import Counting, InputError
 from nestmap.model.design_space.space import DesignSpace
 from nestmap.pipeline.cli.error_handling import exit_without_mapping
@@ -53,32 +52,24 @@ class SweepBar(ProgressBar):
 
     def __init__(self, console: Console | None = None) -> None:
         super().__init__(console, "checking")
-        self._designs = self._explored = self._recalled = self._timed = 0
+        self._designs = self._explored = self._recalled = 0
 
     def start(self, designs: int) -> None:
         """The sweep of so many designs begins."""
         self._designs = designs
         self._clock.restart()
         self._line.update(description="exploring", completed=0, total=designs)
-        if not is_compiled_before():
-            self._begin_compiling()
 
     def explored(self, points: DesignPoints, front: int) -> None:
         """A design is explored; this many points are on the front now."""
         self._explored += 1
-        if self._clock.is_compiling:  # within the first design, which says nothing about the rate
-            self._clock.end_compiling()
-            self._line.update(description="exploring")
-        else:
-            self._timed += 1
-            self._clock.add_work()
+        self._clock.add_work()
         self._show(front)
 
     def recalled(self, points: DesignPoints, front: int) -> None:
         """The store knows a design, which says nothing about the rate."""
         self._recalled += 1
-        if not self._clock.is_compiling:
-            self._clock.skip()
+        self._clock.skip()
         self._show(front)
 
     @property
@@ -88,14 +79,14 @@ class SweepBar(ProgressBar):
     def _show(self, front: int) -> None:
         parts = [f"{count(self._done)} of {count(self._designs)} designs", self._rate()]
         text = ", ".join(filter(None, [*parts, f"front {count(front)}", self._left()]))
-        self._line.update(text, completed=self._done)
+        self._line.update(text, description="exploring", completed=self._done)
 
     def _rate(self) -> str:
-        rate = self._clock.per_second(self._timed)
+        rate = self._clock.per_second(self._explored)
         return "" if rate is None else f"{rate:.3g}/s"
 
     def _left(self) -> str:
-        rate = self._clock.per_second(self._timed)
+        rate = self._clock.per_second(self._explored)
         return "" if rate is None else left_text((self._designs - self._done) / rate)
 
     def _summary(self) -> tuple[str, str]:

@@ -6,7 +6,6 @@ from typing import Final
 
 import pytest
 
-from nestmap.pipeline.cli import progress
 from nestmap.store.connection import database
 from tests.docs.blocks import blocks_in
 from tests.docs_pages.errors_page import GIVEN, INTRODUCTION, PAGE, print_case
@@ -25,7 +24,6 @@ ANYTHING: Final = "…"
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder, the current one; nobody waits for long."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(progress, "is_compiled_before", lambda: True)
     monkeypatch.setattr(database, "open_with_retry", impatiently)
     return tmp_path
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from nestmap.pipeline.cli import progress
 from nestmap.pipeline.explore import api
 from nestmap.store import RunStatus, Store
 from tests.faults.forks import Forks
@@ -17,9 +16,8 @@ from tests.pipeline.cli.inputs import Inputs, program, run, run_process, written
 
 @pytest.fixture
 def inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Inputs:
-    """The files of a small exploration, in the current folder; nothing to say on compilation."""
+    """The files of a small exploration, in the current folder."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(progress, "is_compiled_before", lambda: True)
     return written(tmp_path)
 
 

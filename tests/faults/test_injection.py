@@ -32,7 +32,6 @@ def text(name: str) -> str:
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The current folder, with a workload, a machine and a mapping of dangerous names."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(progress, "is_compiled_before", lambda: True)
     sizes = ("3, 8, 5", "3, 6, 8", "3, 4, 8")
     layers = [LAYER % (i, text(x), sizes[i], 0, i) for i, x in enumerate(LAYERS)]
     Path(f"{FILE}.yaml").write_text("".join(layers), encoding="utf-8")

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from nestmap.pipeline.cli import progress
 from nestmap.store import RunStatus, Store
 from nestmap.store.connection.connect import connect
 from nestmap.store.maintenance.check import check_store
@@ -91,9 +90,8 @@ writer.Run._write = interrupted
 
 @pytest.fixture
 def inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Inputs:
-    """The files of a small exploration, in the current folder; nothing to say on compilation."""
+    """The files of a small exploration, in the current folder."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(progress, "is_compiled_before", lambda: True)
     return written(tmp_path)
 
 

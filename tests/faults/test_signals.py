@@ -10,7 +10,6 @@ from typing import Final
 
 import pytest
 
-from nestmap.pipeline.cli import progress
 from nestmap.store import RunStatus, Store
 from nestmap.store.maintenance.check import check_store
 from tests.faults.forks import Forks
@@ -181,9 +180,8 @@ writer.Run.finish = interrupted
 
 @pytest.fixture
 def inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Inputs:
-    """The files of a small exploration, in the current folder; nothing to say on compilation."""
+    """The files of a small exploration, in the current folder."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(progress, "is_compiled_before", lambda: True)
     return written(tmp_path)
 
 

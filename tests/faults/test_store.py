@@ -15,7 +15,6 @@ import duckdb
 import pytest
 
 from nestmap.model import StoreError
-from nestmap.pipeline.cli import progress
 from nestmap.store import ROW_GROUP, RunStatus, Store
 from nestmap.store.connection import database
 from nestmap.store.connection.connect import connect
@@ -73,7 +72,6 @@ def impatiently(
 def inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Inputs:
     """The files of a small exploration, in the current folder; nobody waits for long."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(progress, "is_compiled_before", lambda: True)
     monkeypatch.setattr(database, "open_with_retry", impatiently)
     return written(tmp_path)
 

@@ -6,7 +6,7 @@ from math import inf
 from time import monotonic
 from typing import final
 
-from nestmap.costmodel.kernel.jit import seconds_preparing
+from nestmap.costmodel.kernel.jit import seconds_compiling
 
 LABELS_OF_A_SEARCH = 3_000
 """Labels that take as long as the tables of a spatial mapping that is searched on its own."""
@@ -22,7 +22,7 @@ LABELS_OF_AN_ENERGY_ROW = 100
 class SearchClock:
     """Tells when a limit of seconds is over; without one, never.
 
-    Compiling and loading kernels does not count: a first search has as much time as a later one.
+    Compiling kernels does not count: a first search has as much time as a later one.
     """
 
     def __init__(self, seconds: float | None) -> None:
@@ -45,7 +45,7 @@ class SearchClock:
 
     @property
     def _now(self) -> float:
-        return monotonic() - seconds_preparing()
+        return monotonic() - seconds_compiling()
 
 
 @final

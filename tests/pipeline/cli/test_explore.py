@@ -8,7 +8,6 @@ import pytest
 
 from nestmap.model import NetworkEvaluation, Objective, Recording
 from nestmap.model.evaluation.recording import RECORD_LIMIT
-from nestmap.pipeline.cli import progress
 from nestmap.pipeline.explore.api import explore
 from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.render.text.network import layer_table
@@ -206,15 +205,6 @@ def test_no_store_leaves_no_file(inputs: Inputs) -> None:
     before = sorted(inputs.folder.iterdir())
     assert "Recorded" not in run(*inputs.explore, "--no-store").err
     assert sorted(inputs.folder.iterdir()) == before
-
-
-@pytest.mark.parametrize("compiled", [True, False])
-def test_says_once_that_kernels_are_compiled(
-    inputs: Inputs, monkeypatch: pytest.MonkeyPatch, compiled: bool
-) -> None:
-    monkeypatch.setattr(progress, "is_compiled_before", lambda: compiled)
-    err = run(*inputs.explore, "--no-store").err
-    assert err.count("Compiling the cost model") == (not compiled)
 
 
 def test_says_what_the_bundled_mapping_fixes(inputs: Inputs) -> None:

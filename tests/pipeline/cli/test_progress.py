@@ -8,10 +8,10 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
+from nestmap.costmodel.kernel import jit
 from nestmap.model import EvaluationBatch, NetworkProblem, Objective, Workload
 from nestmap.model.base import copy_with
-from nestmap.pipeline.cli import progress, progress_line
-from nestmap.pipeline.cli import stream as stream_command
+from nestmap.pipeline.cli import progress_line
 from nestmap.pipeline.cli.progress import ExplorationBar, ExplorationTally
 from nestmap.pipeline.cli.progress_line import ProgressLine, WorkClock
 from nestmap.pipeline.cli.stream import StreamBar
@@ -40,28 +40,43 @@ def network(inputs: Inputs) -> NetworkProblem:
     )
 
 
-@pytest.fixture(autouse=True)
-def compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels count as compiled, whether they are or not."""
-    monkeypatch.setattr(progress, "is_compiled_before", lambda: True)
-
-
 @dataclass
 class Clock:
     """A clock that a test sets."""
 
     now: float = 100.0
+    compiling: float = 7.0
 
-    def __call__(self) -> float:
-        return self.now
+    def compile(self, seconds: float) -> None:
+        """Compiling takes so long."""
+        self.now += seconds
+        self.compiling += seconds
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The clock of the progress bar."""
     made = Clock()
-    monkeypatch.setattr(progress_line, "perf_counter", made)
+    monkeypatch.setattr(progress_line, "perf_counter", lambda: made.now)
+    monkeypatch.setattr(progress_line, "seconds_compiling", lambda: made.compiling)
     return made
+
+
+@pytest.fixture
+def compile_one(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Calls a kernel that no machine has compiled."""
+
+    def is_compiled(_kernel: object) -> bool:
+        return False
+
+    def half(number: float) -> float:
+        return number / 2
+
+    def call() -> None:
+        monkeypatch.setattr(jit, "is_compiled", is_compiled)
+        assert jit.kernel(half)(3.0) == 1.5
+
+    return call
 
 
 @pytest.fixture
@@ -248,23 +263,34 @@ def test_rates_and_the_time_left_count_work_only(clock: Clock, texts: list[str])
     ) in text
 
 
-def test_what_is_compiled_on_the_way_is_no_work(
-    clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(progress, "is_compiled_before", lambda: False)
+def test_what_is_compiled_on_the_way_is_no_work(clock: Clock) -> None:
     first, *_, last = (x for x in batches(LOMA_PLAN) if len(x))
     file = StringIO()
     with ExplorationBar(exploration_size(REPEATED, LOMA_PLAN), Console(file=file)) as bar:
         bar.start(REPEATED)
-        clock.now += 30
+        clock.compile(30)
         bar.observe(first)
         clock.now += 2
+        clock.compile(10)
         bar.observe(last)
-    assert file.getvalue().splitlines() == [
-        "Compiling the cost model, once per machine and version.",
-        f"Evaluated {len(first) + len(last)} mappings, {len(last) // 2}/s in 2.0 s, after "
-        "compiling for 30.0 s.",
-    ]
+    evaluated = len(first) + len(last)
+    assert file.getvalue() == (
+        f"Evaluated {evaluated} mappings, {evaluated // 2}/s in 2.0 s, and 40.0 s of compiling.\n"
+    )
+
+
+def test_a_line_comes_before_the_first_kernel_is_compiled(
+    compile_one: Callable[[], None], texts: list[str]
+) -> None:
+    file = StringIO()
+    with ExplorationBar(ExplorationSize(()), Console(file=file)):
+        assert not file.getvalue()
+        compile_one()
+        assert file.getvalue() == "Compiling the cost model, once per machine and version.\n"
+        compile_one()
+    compile_one()
+    assert file.getvalue().count("Compiling") == 1
+    assert texts == ["compiling: "] * 2
 
 
 def test_a_clock_splits_the_time(clock: Clock) -> None:
@@ -274,11 +300,7 @@ def test_a_clock_splits_the_time(clock: Clock) -> None:
     measured.add_work()
     clock.now += 3
     measured.skip()
-    measured.begin_compiling()
-    assert measured.is_compiling
-    clock.now += 5
-    measured.end_compiling()
-    assert not measured.is_compiling
+    clock.compile(5)
     clock.now += 7
     assert (measured.work, measured.compiling, measured.elapsed) == (2, 5, 12)
     assert measured.per_second(6) == 3
@@ -286,36 +308,12 @@ def test_a_clock_splits_the_time(clock: Clock) -> None:
     assert (measured.work, measured.compiling, measured.elapsed) == (0, 5, 0)
 
 
-def test_several_cores_say_what_compiling_took(
-    monkeypatch: pytest.MonkeyPatch, texts: list[str]
-) -> None:
-    def scheduled() -> list[str]:
-        file = StringIO()
-        with StreamBar(Console(file=file, width=200)) as bar:
-            problem = streams.problem()
-            stream(problem.workload, problem.accelerator, plan=streams.PLAN, progress=bar)
-        return file.getvalue().splitlines()
-
-    monkeypatch.setattr(stream_command, "is_compiled_before", lambda: True)
-    monkeypatch.setattr(stream_command, "is_compiled", always(True))
-    [known] = scheduled()
-    assert re.search(r" allocations, [\d,]+/s, all in [\d.]+ s\.$", known)
-    assert not [x for x in texts if x.startswith("compiling")]
-    monkeypatch.setattr(stream_command, "is_compiled_before", lambda: False)
-    monkeypatch.setattr(stream_command, "is_compiled", always(False))
-    first, last = scheduled()
-    assert first == "Compiling the cost model, once per machine and version."
-    assert re.search(r"/s, all in [\d.]+ s, after compiling for [\d.]+ s\.$", last)
-    assert [x for x in texts if x.startswith("compiling")] == ["compiling: "] * 2
-
-
-def always(answer: bool) -> Callable[[object], bool]:
-    """Every kernel is compiled, or none."""
-
-    def answered(_kernel: object) -> bool:
-        return answer
-
-    return answered
+def test_several_cores_say_how_fast_they_schedule() -> None:
+    file = StringIO()
+    with StreamBar(Console(file=file, width=200)) as bar:
+        problem = streams.problem()
+        stream(problem.workload, problem.accelerator, plan=streams.PLAN, progress=bar)
+    assert re.search(r" allocations, [\d,]+/s, all in [\d.]+ s", file.getvalue())
 
 
 @pytest.mark.parametrize("variable", [None, "FORCE_COLOR", "TTY_COMPATIBLE"])

@@ -10,7 +10,6 @@ import pytest
 
 from nestmap.model import NetworkEvaluation, Objective
 from nestmap.model.base import copy_with
-from nestmap.pipeline.cli import progress
 from nestmap.pipeline.explore.api import explore_front, explore_network, read_network
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
@@ -256,7 +255,6 @@ def test_a_front_saves_the_best_for_the_objective(inputs: Inputs) -> None:
 
 
 def test_all_of_it_in_a_process(inputs: Inputs, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "is_compiled_before", lambda: True)
     options, _ = OPTIONS["all of it"]
     here, there = (start(*command(inputs, "--no-store", *options)) for start in (run, run_process))
     assert (there.code, there.out) == (here.code, here.out) == (0, here.out)

@@ -10,7 +10,6 @@ from rich.console import Console
 
 import nestmap
 from nestmap.pipeline.cli import progress_line
-from nestmap.pipeline.cli import sweep as cli_sweep
 from nestmap.pipeline.cli.progress_line import ProgressLine
 from nestmap.pipeline.cli.sweep import SweepBar
 from nestmap.pipeline.render.text.plain_table import table_lines
@@ -119,7 +118,6 @@ def test_what_the_store_knows_says_nothing_about_the_rate(
 
     monkeypatch.setattr(progress_line, "perf_counter", lambda: float(next(now)))
     monkeypatch.setattr(ProgressLine, "update", note)
-    monkeypatch.setattr(cli_sweep, "is_compiled_before", lambda: True)
     output = StringIO()
     with SweepBar(Console(file=output)) as bar:
         nestmap.sweep(file, store=store, runs="none", workers=1, progress=bar)

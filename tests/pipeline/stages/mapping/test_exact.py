@@ -183,7 +183,7 @@ def test_compiling_does_not_count_as_searching(monkeypatch: pytest.MonkeyPatch) 
     now = [100.0]
     compiled = [0.0]
     monkeypatch.setattr(effort, "monotonic", lambda: now[0])
-    monkeypatch.setattr(effort, "seconds_preparing", lambda: compiled[0])
+    monkeypatch.setattr(effort, "seconds_compiling", lambda: compiled[0])
     clock = effort.SearchClock(5.0)
     now[0], compiled[0] = 140.0, 38.0
     assert not clock.is_late
