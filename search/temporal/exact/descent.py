@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nestmap.costmodel.evaluate_rows import Columns, evaluate_row, write_costs
+from nestmap.costmodel.evaluate_rows import Columns, evaluate_row, load_row, write_costs
 from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.record import OUT, copy_row, new_record
@@ -26,12 +26,12 @@ from nestmap.search.temporal.exact.labels import (
     last_to_cross,
     moves_ended,
     new_pool,
+    put_mapping,
 )
 from nestmap.search.temporal.exact.objective_bound import add_to_front, objective_of
-from nestmap.search.temporal.exact.shared_memories import count_ended, put_shared_cuts
+from nestmap.search.temporal.exact.shared_memories import count_ended
 from nestmap.search.temporal.exact.space import Space
 from nestmap.search.temporal.exact.windows import Windows, add_late, windows_of
-from nestmap.search.temporal.memory_allocation import write_cuts
 
 ROWS = 8192
 """Mappings that are evaluated before they are passed on."""
@@ -49,7 +49,6 @@ class Descent(NamedTuple):
     windows: Windows
     choice: Ints  # [n] the next way to go on
     work: Work
-    ends: Ints  # scratch [i] the loops below the place where a shared memory is closed
     orders: Codes  # [row, loop]
     cuts: Codes  # [row, x, l]
     columns: Columns
@@ -80,7 +79,6 @@ def new_descent(problem: FlatProblem, space: Space) -> Descent:
         windows_of(problem, new_record(Work), space.lattice),
         np.zeros(most, np.int64),
         new_record(Work),
-        np.zeros(shared, np.int64),
         np.empty((ROWS, loops), np.uint8),
         np.empty((ROWS, problem.operands, max(problem.levels)), np.uint8),
         Columns(np.empty(ROWS), np.empty(ROWS), np.empty(ROWS), np.empty(ROWS)),
@@ -101,8 +99,7 @@ def descend(problem: FlatProblem, space: Space, descent: Descent, status: Status
         choice = descent.choice[depth]
         descent.choice[depth] += 1
         if choice == 0 and _is_through(problem, space, descent, depth):
-            _load_path(problem, space, descent, depth, rows)
-            limit = _evaluate(problem, space, descent, rows, limit)
+            limit = _evaluate(problem, space, descent, (depth, rows), limit)
             rows += 1
             depth -= 1
         elif choice == moves:
@@ -204,38 +201,19 @@ def _is_canonical(problem: FlatProblem, space: Space, descent: Descent, depth: i
 
 
 @kernel
-def _load_path(problem: FlatProblem, space: Space, descent: Descent, depth: int, row: int) -> None:
-    """Writes the mapping at the end of the path to the work arrays, and its order to a row."""
-    work, lattice = descent.work, space.lattice
-    work.loops = 0
-    descent.ends[:] = lattice.depth[-1]  # unless they are closed before
-    for at in range(1, depth + 1):
-        move = descent.pool.move[at]
-        if move >= 0:
-            descent.orders[row, work.loops] = move
-            work.dimension[work.loops] = lattice.factors[move, 0]
-            work.factor[work.loops] = lattice.factors[move, 1]
-            work.loops += 1
-        elif move < -problem.operands:
-            descent.ends[-1 - problem.operands - move] = work.loops
-        else:
-            x = -1 - move
-            work.cut[x, descent.crossed[at, x] - 1] = work.loops
-    for x in range(problem.operands):
-        work.cut[x, problem.levels[x]] = work.loops
-    put_shared_cuts(problem, space.shared, descent.ends, work.cut[:, 1:])
-
-
-@kernel
 def _evaluate(
-    problem: FlatProblem, space: Space, descent: Descent, row: int, limit: float
+    problem: FlatProblem, space: Space, descent: Descent, at: tuple[int, int], limit: float
 ) -> float:
-    """Evaluates the mapping in the work arrays; returns the lower of limit and objective."""
-    work = descent.work
-    write_cuts(problem, work, descent.cuts, row)
-    write_costs(problem, evaluate_row(problem, work), descent.columns, row)
+    """Evaluates the mapping at the end of the path; returns the lower of limit and objective.
+
+    ``at``: the last label, and the row to fill.
+    """
+    depth, row = at
+    order, cuts, goal = descent.orders[row], descent.cuts[row], space.rule.goal
+    put_mapping(problem, space, descent.pool, depth, order, cuts)
+    load_row(descent.work, space.lattice.factors, order, cuts)
+    write_costs(problem, evaluate_row(problem, descent.work), descent.columns, row)
     energy, latency = descent.columns.energy[row], descent.columns.latency2[row]
-    goal = space.rule.goal
     if goal.is_front:
         add_to_front(goal, energy, latency)
         return limit

@@ -16,9 +16,9 @@ from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.record import OUT, copy_row
 from nestmap.costmodel.reuse import IRRELEVANT
-from nestmap.model.arrays import Floats, Ints
+from nestmap.model.arrays import Codes, Floats, Ints
 from nestmap.search.temporal.exact.capacity import Capacity, bits_at, forget, take
-from nestmap.search.temporal.exact.lattice import Lattice
+from nestmap.search.temporal.exact.lattice import Lattice, most_levels
 from nestmap.search.temporal.exact.objective_bound import costs_of, is_worth
 from nestmap.search.temporal.exact.shared_memories import (
     Shared,
@@ -26,6 +26,7 @@ from nestmap.search.temporal.exact.shared_memories import (
     ends_with,
     is_closed,
     may_cross,
+    put_shared_cuts,
 )
 from nestmap.search.temporal.exact.space import Space
 
@@ -83,16 +84,67 @@ def new_pool(problem: FlatProblem, space: Space, labels: int) -> Pool:
     )
 
 
-def leftover(pool: Pool) -> list[int]:
-    """The labels at the corner: paths that may be better than the incumbent."""
-    found: list[int] = []
-    states = pool.head.shape[1]
+class Ends(NamedTuple):
+    """Paths to the corner: the mappings that they stand for, and bounds of their costs."""
+
+    orders: Codes  # [n, loop] numbers of factors
+    cuts: Codes  # [n, x, l]
+    energies: Floats  # [n] pJ
+    latencies: Floats  # [n] cycles
+
+
+@kernel
+def paths_left(problem: FlatProblem, space: Space, pool: Pool) -> Ends:
+    """The paths that may be better than the incumbent, in the order in which they were made."""
+    labels = leftover(pool)
+    count, resources = len(labels), len(space.resources.kind)
+    ends = Ends(
+        np.empty((count, space.lattice.depth[-1]), np.uint8),
+        np.empty((count, problem.operands, most_levels(problem)), np.uint8),
+        np.empty(count),
+        np.empty(count),
+    )
+    for n in range(count):
+        put_mapping(problem, space, pool, labels[n], ends.orders[n], ends.cuts[n])
+        spent = pool.spent[labels[n], :resources]
+        ends.energies[n], ends.latencies[n] = costs_of(space.rule, space.resources, spent, 0.0)
+    return ends
+
+
+@kernel
+def leftover(pool: Pool) -> Ints:
+    """The labels at the corner."""
+    found, states = [NONE], pool.head.shape[1]
     for state in (states - 2, states - 1):
         label = int(pool.head[-1, state])
         while label != NONE:
             found.append(label)
             label = int(pool.after[label])
-    return sorted(found)
+    return np.sort(np.array(found)[1:])
+
+
+@kernel
+def put_mapping(
+    problem: FlatProblem, space: Space, pool: Pool, label: int, order: Codes, cuts: Codes
+) -> None:
+    """Writes the ``order`` [loop] and ``cuts`` [x, l] of a path to the corner, from its end on."""
+    done = len(order)
+    ends, crossed = np.full(len(space.shared.memory), done), problem.levels.copy()
+    cuts[:] = done
+    while pool.parent[label] != NONE:
+        move = int(pool.move[label])
+        label = int(pool.parent[label])
+        if move >= 0:
+            done -= 1
+            order[done] = move
+        elif move < -problem.operands:
+            ends[-1 - problem.operands - move] = done
+        else:
+            x = -1 - move
+            crossed[x] -= 1
+            if crossed[x] > 0:
+                cuts[x, crossed[x] - 1] = done
+    put_shared_cuts(problem, space.shared, ends, cuts)
 
 
 @kernel

@@ -73,7 +73,7 @@ def _has_path(
     for limit in limits_between(*limits).tolist():
         outcome = find_paths(problem, space, pool, limit)
         made += outcome.labels
-        if not outcome.is_complete or leftover(pool):
+        if not outcome.is_complete or len(leftover(pool)):
             return True, made
     return False, made
 

@@ -20,7 +20,6 @@ from pydantic import Field
 
 from nestmap.costmodel.evaluate import evaluate_batch
 from nestmap.costmodel.evaluate_rows import Columns
-from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.model import (
     CostBounds,
     EvaluationBatch,
@@ -34,7 +33,7 @@ from nestmap.model import (
     SpatialProblem,
     front_rows,
 )
-from nestmap.model.arrays import Floats, Ints
+from nestmap.model.arrays import Floats
 from nestmap.model.base import copy_with
 from nestmap.model.units import PositiveCount
 from nestmap.search.parallel import map_in_order
@@ -42,9 +41,8 @@ from nestmap.search.spatial.lower_bounds import lower_bounds
 from nestmap.search.temporal.exact.descent import Descent, Status, descend, new_descent
 from nestmap.search.temporal.exact.effort import SearchClock
 from nestmap.search.temporal.exact.incumbents import Costs, Incumbents
-from nestmap.search.temporal.exact.labels import find_paths, leftover, limits_between, new_pool
-from nestmap.search.temporal.exact.objective_bound import costs_of, goal_of
-from nestmap.search.temporal.exact.shared_memories import Shared, put_shared_cuts
+from nestmap.search.temporal.exact.labels import find_paths, limits_between, new_pool, paths_left
+from nestmap.search.temporal.exact.objective_bound import goal_of
 from nestmap.search.temporal.exact.space import Prepared, Space, is_too_large, origin_bound, prepare
 from nestmap.search.temporal.loma import feasible_orders
 from nestmap.search.temporal.loop_factors import prime_factors
@@ -52,49 +50,7 @@ from nestmap.search.temporal.ordering import PinnedOrder, pinned_orders
 from nestmap.search.temporal.pinned import pinned_batch
 from nestmap.search.temporal.salsa import Annealing, salsa
 
-# --- from a path through the lattice to the mapping that it stands for ---
-
-
-def moves_to(label: int, parent: Ints, move: Ints) -> list[int]:
-    """The moves from the origin to a label: factors added, and ``-1 - x`` where ``x`` crosses.
-
-    Numbers below those stand for shared memories that are closed.
-    """
-    moves: list[int] = []
-    while parent[label] >= 0:
-        moves.append(int(move[label]))
-        label = int(parent[label])
-    return moves[::-1]
-
-
-def mapping_of(
-    spatial: SpatialProblem,
-    flat: FlatProblem,
-    factors: tuple[Loop, ...],
-    paths: Sequence[Sequence[int]],
-    shared: Shared,
-) -> MappingBatch:
-    """A batch with one row for each path; all of them lead from the origin to the corner."""
-    loops = sum(move >= 0 for move in paths[0])
-    orders = np.empty((len(paths), loops), np.uint8)
-    cuts = np.full((len(paths), flat.operands, max(flat.levels)), loops, np.uint8)
-    for row, path in enumerate(paths):
-        crossed, done = [0] * flat.operands, 0
-        ends = np.full(len(shared.memory), loops)
-        for move in path:
-            if move >= 0:
-                orders[row, done] = move
-                done += 1
-                continue
-            x = -1 - move
-            if x >= flat.operands:
-                ends[x - flat.operands] = done
-                continue
-            if crossed[x] > 0:
-                cuts[row, x, crossed[x] - 1] = done
-            crossed[x] += 1
-        put_shared_cuts(flat, shared, ends, cuts[row])
-    return MappingBatch(spatial, factors, orders, cuts)
+# --- passes over paths, with dominance or depth first ---
 
 
 class Passed(NamedTuple):
@@ -126,18 +82,12 @@ def pass_with_dominance(prepared: Prepared, limit: float, known: Incumbents, lab
     space, flat = _improving_on(known, prepared.space), prepared.flat
     pool = new_pool(flat, space, labels)
     outcome = find_paths(flat, space, pool, limit)
-    ends = leftover(pool) if outcome.is_complete else []
-    if not ends:
+    if not outcome.is_complete:
         empty = MappingBatch.empty(prepared.spatial, SearchStatistics())
-        none = np.empty(0)
-        return Passed(evaluate_batch(empty), none, none, outcome.is_complete, outcome.labels)
-    paths = [moves_to(label, pool.parent, pool.move) for label in ends]
-    mappings = mapping_of(prepared.spatial, flat, prepared.factors, paths, space.shared)
-    kinds = len(space.resources.kind)
-    spent = [pool.spent[label, :kinds] for label in ends]
-    costs = [costs_of(space.rule, space.resources, each, 0.0) for each in spent]
-    bounds = np.array(costs).T
-    return Passed(evaluate_batch(mappings), bounds[0], bounds[1], True, outcome.labels)
+        return Passed(evaluate_batch(empty), np.empty(0), np.empty(0), False, outcome.labels)
+    orders, cuts, energies, latencies = paths_left(flat, space, pool)
+    mappings = MappingBatch(prepared.spatial, prepared.factors, orders, cuts)
+    return Passed(evaluate_batch(mappings), energies, latencies, True, outcome.labels)
 
 
 def pass_depth_first(
