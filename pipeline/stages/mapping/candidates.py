@@ -137,13 +137,14 @@ class RankedCandidates:
     """Spatial mappings of a layer in ascending order of the lower bound of an objective.
 
     ``energy`` (pJ) and ``latency`` (cycles) are their lower bounds. A model is made of those only
-    that are searched. The first ``starts`` come before the others: nearly always some temporal
-    mapping fits them, and they differ in more than names. ``every``: the table that all are from,
-    in any order.
+    that are searched: ``make`` makes it of one of the ``rows`` [rank]. The first ``starts`` come
+    before the others: nearly always some temporal mapping fits them, and they differ in more than
+    names. ``every``: the table of these rows, and of no others.
     """
 
     energy: Floats
     latency: Floats
+    rows: Rows
     make: Callable[[int], SpatialProblem]
     starts: int
     every: SpatialCandidates | None = None
@@ -152,7 +153,7 @@ class RankedCandidates:
         return len(self.energy)
 
     def __getitem__(self, rank: int) -> SpatialProblem:
-        return self.make(rank)
+        return self.make(int(self.rows[rank]))
 
     def costs(self, rank: int, share: float) -> tuple[Floats, Floats]:
         """A share of the bounds of one candidate, as columns."""
@@ -160,20 +161,17 @@ class RankedCandidates:
 
     def first(self, most: int) -> RankedCandidates:
         """The candidates with the lowest bounds."""
+        rows = self.rows[:most]
         energy, latency = self.energy[:most], self.latency[:most]
-        return RankedCandidates(energy, latency, self.make, len(energy))
+        return RankedCandidates(energy, latency, rows, self.make, len(rows))
 
     def by(self, objective: Objective) -> RankedCandidates:
         """The same candidates in the order of another objective."""
         if self.every is not None:
             return _ranked_rows(self.every, objective, self.starts)
         order = _order(self.energy, self.latency, objective)
-        return RankedCandidates(
-            self.energy[order],
-            self.latency[order],
-            lambda rank: self.make(int(order[rank])),
-            self.starts,
-        )
+        energy, latency = self.energy[order], self.latency[order]
+        return RankedCandidates(energy, latency, self.rows[order], self.make, self.starts)
 
     def bounds_of(self, ranks: Sequence[int] | slice) -> CostBounds:
         """The bounds of some candidates together."""
@@ -242,9 +240,7 @@ def _ranked_rows(
     if len(first):
         order = np.concatenate([first, order[~np.isin(order, first)]])
     energy, latency = bounds.energy[order], bounds.latency[order]
-    ranked = RankedCandidates(
-        energy, latency, lambda rank: every.spatial(int(order[rank])), len(first), every
-    )
+    ranked = RankedCandidates(energy, latency, order, every.spatial, len(first), every)
     return ranked if len(first) else ranked.first(STARTS)
 
 
@@ -255,9 +251,7 @@ def _ranked_problems(
     energy = np.array([x.energy for x in bounds], np.float64)
     latency = np.array([x.latency for x in bounds], np.float64)
     order = _order(energy, latency, objective)
-    return RankedCandidates(
-        energy[order], latency[order], lambda rank: problems[int(order[rank])], len(order)
-    )
+    return RankedCandidates(energy[order], latency[order], order, problems.__getitem__, len(order))
 
 
 def _order(energy: Floats, latency: Floats, objective: Objective | None) -> Rows:

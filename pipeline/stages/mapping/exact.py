@@ -289,15 +289,17 @@ class _LayerWalk:
 
         What is proven of a spatial mapping is known at the end: its search may come in stages.
         """
-        first, searched = self._compared(candidates), 0
+        first, searched, proven = self._compared(candidates), 0, list[int]()
         for rank in range(candidates.starts):
             is_spent = searched > 0 and self.effort.is_spent
             improves = self.known.improved_by(*candidates.costs(rank, 1 - ROUNDING)).any()
             if improves and not (is_spent or first.is_worse(rank)):
                 searched += 1
-                found = self._search(first.problem(rank), start=True)
+                found = list(self._search(first.problem(rank), start=True))
                 yield from _without(found, _PROOF)
-        walk = Walk(every, self.known, self.search.options, self.effort, self._watch)
+                if not any(batch.statistics.unproven for batch in found):
+                    proven.append(int(candidates.rows[rank]))
+        walk = Walk(every, self.known, self.search.options, self.effort, self._watch, proven)
         for spatial, labels in walk.improving():
             yield from _without(self._search(spatial, start=False, labels=labels), _PROOF)
         self.effort.labels = max(self.effort.labels, self.search.layer_labels // LAST_PART)

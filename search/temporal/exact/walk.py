@@ -206,7 +206,8 @@ class Walk:
     a limit ends the search, and those that are left when the effort is spent. ``bound`` is the
     lowest bound of these and of all that is known to be worse than the best costs. Without any row
     no mapping of any row improves on the incumbents. Rows that cost the same under every temporal
-    mapping are searched once; see :mod:`nestmap.search.temporal.exact.equal_rows`.
+    mapping are searched once; see :mod:`nestmap.search.temporal.exact.equal_rows`. Those known to
+    be ``proven``, whose mappings do not improve on the incumbents, are not searched.
 
     ``labels`` counts those of the kernels and of the searches of rows that do not improve.
     """
@@ -218,11 +219,13 @@ class Walk:
         options: ExactOptions,
         effort: Effort,
         watch: Watch | None = None,
+        proven: Sequence[int] = (),
     ) -> None:
         objective = known.objective
         cheap = candidates.bounds
         improving = np.flatnonzero(known.improved_by(cheap.energy, cheap.latency))
         searched = improving[different_rows(candidates.take(improving))]
+        searched = searched[~np.isin(searched, proven)]
         self._every, self._places = candidates, searched
         self._candidates = candidates.take(searched)
         self._known = known

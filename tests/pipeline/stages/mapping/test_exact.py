@@ -40,7 +40,7 @@ from nestmap.pipeline.stages.mapping.candidates import STARTS, RankedCandidates
 from nestmap.pipeline.stages.mapping.exact import LAYER_LABELS
 from nestmap.pipeline.stages.mapping.recall import Choose, Explore, Ports
 from nestmap.search import Shortlist, best_of, parallel, pareto_front
-from nestmap.search.spatial.all_mappings import all_spatial_mappings
+from nestmap.search.spatial.all_mappings import SpatialCandidates, all_spatial_mappings
 from nestmap.search.temporal.exact import effort
 from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact
 from tests.costmodel.machines import machine, memory
@@ -196,7 +196,7 @@ def test_each_search_gets_the_best_costs_of_those_before() -> None:
     notes = Notes()
     candidates = AllSpatialMappingsStage(objective=Objective.LATENCY)(LAYERS[1])
     none = candidates.energy * 0
-    every = RankedCandidates(none, none, candidates.make, candidates.starts)
+    every = RankedCandidates(none, none, candidates.rows, candidates.make, candidates.starts)
     stage = ExactWalkStage(ExactStage(objective=Objective.LATENCY), Ports(ledger=notes))
     best = best_of(stage([every]), Objective.LATENCY)
     seen = [json.loads(options)["task"]["incumbents"] for _, options in notes.searched]
@@ -205,6 +205,21 @@ def test_each_search_gets_the_best_costs_of_those_before() -> None:
     latencies = [costs[0][1] for costs in seen[1:]]
     assert latencies == sorted(latencies, reverse=True)
     assert latencies[-1] >= best.latency2[0]
+
+
+@pytest.mark.parametrize("objective", Objective)
+def test_what_is_proven_first_is_not_searched_again(objective: Objective) -> None:
+    """The walk of a table with one spatial mapping makes no labels after its search."""
+    every = all_spatial_mappings(LAYERS[1], mixed=True)
+    rows = np.arange(1)
+    one = SpatialCandidates(every.problem, every.table.take(rows))
+    candidates = RankedCandidates(*one.bounds, rows, one.spatial, 1, one)
+    search = ExactStage(objective=objective)
+    alone = list(exact(SearchTask(one.spatial(0)), objective, search.options))
+    assert alone[-1].statistics.labels > 0
+    assert not alone[-1].statistics.unproven
+    found = list(ExactWalkStage(search)([candidates]))
+    assert sum(x.statistics.labels for x in found) == alone[-1].statistics.labels
 
 
 @pytest.mark.parametrize("problem", LAYERS)
@@ -305,7 +320,8 @@ def test_where_nothing_fits_a_few_spatial_mappings_tell_why(objective: Objective
 def test_the_walk_for_energy_finds_nothing_where_nothing_fits() -> None:
     every = all_spatial_mappings(too_narrow(), mixed=True)
     bounds = every.bounds
-    candidates = RankedCandidates(bounds.energy, bounds.latency, every.spatial, STARTS, every)
+    rows = np.arange(len(every))
+    candidates = RankedCandidates(bounds.energy, bounds.latency, rows, every.spatial, STARTS, every)
     stage = ExactWalkStage(ExactStage(objective=Objective.ENERGY))
     found = best_of(stage([candidates]), Objective.ENERGY)
     assert (len(found), found.statistics.pruned) == (0, len(candidates) - STARTS)
