@@ -154,9 +154,10 @@ def limits_between(bound: float, most: float) -> Floats:
     A low limit takes few labels, and suffices if the optimum is low.
     """
     if most < np.inf:
-        return bound + (most - bound) * np.array((1 / 16, 1 / 4, 1.0))
-    limits = bound * (1 + np.array((0.01, 0.04, 0.16, 0.64, 2.56, 0.0)))
-    limits[len(limits) - 1] = np.inf  # also if the bound is 0
+        limits = bound + (most - bound) * np.array((1 / 16, 1 / 4, 1.0))
+    else:
+        limits = bound * (1 + np.array((0.01, 0.04, 0.16, 0.64, 2.56, 0.0)))
+    limits[len(limits) - 1] = most
     return limits
 
 

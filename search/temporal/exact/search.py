@@ -1,10 +1,10 @@
 """Exact search: the best of all orders and allocations of one spatial mapping, with a bound.
 
-LOMA's orders come first, with a short look at the mappings whose bounds are lowest, then those of
-LOMA's orders that are best with all of their cuts free, then the lattice of all prime factors.
-There the search first passes over the paths with the lowest bounds, with dominance between them:
-for energy these are optimal. Where bound and best mapping differ, it then goes through all
-mappings that may be better than the best one found.
+LOMA's orders come first, then the lattice of all prime factors. For energy, a pass over the paths
+with the lowest bounds, with dominance between them, finds the optimum. For other objectives such
+passes and descents, which go depth first through what may be better than the best mapping, take
+turns with ever more work: on some layers the ones are a hundred times faster, on some the others.
+Those of LOMA's orders that are best, with all of their cuts free, come in between.
 
 A limit on the number of labels, or of seconds if there is one, ends a search early. What it returns
 then are the best mapping found and a true bound.
@@ -222,14 +222,14 @@ LABELS_OF_A_SUM = 10
 STEPS_PER_LABEL = 4
 """Steps of a depth-first pass, which stores nothing, for each label of the others."""
 
+TURNS = (30, 10, 3, 1)
+"""Passes and descents take turns, each time with one of so many of the labels."""
+
 BRIEF = 10
-"""A short descent makes one of so many of the steps of a long one."""
+"""Before the last one, a descent makes one of so many of the steps, and takes as long as a pass."""
 
-FREED_LABELS = 5_000
+FREED_LABELS = 1_000
 """Labels for the cuts of one order."""
-
-LOOK_LABELS = 10_000
-"""Labels of the first pass over all orders."""
 
 
 class ExactOptions(Frozen, frozen=True):
@@ -304,6 +304,7 @@ class _Run:
         self._clock, self._is_cut = SearchClock(task.seconds), False
         self._has_started = bool(task.incumbents) or not task.start
         self._has_more = False
+        self._begun = list[EvaluationBatch]()
 
     def search(self) -> Iterator[EvaluationBatch]:
         """All evaluations, and the bound in a last batch without rows."""
@@ -343,22 +344,15 @@ class _Run:
         return prepare(self._spatial, way, self._goal)
 
     def _start(self, prepared: Sequence[Prepared | None]) -> Iterator[EvaluationBatch]:
-        """LOMA's orders, and the best of them with all cuts free."""
-        if not self._task.start or not any(x is None or x.is_feasible for x in prepared):
-            return
-        batches = list(self._loma())
-        yield from batches
-        if all(x is not None and x.is_sum for x in prepared) or self._is_late():
-            return
-        bounds: list[float] = []
-        for space in prepared:
-            bounds.append((yield from self._look(space)))
-        if self._known.limit > min(bounds):
-            yield from self._free_cuts(batches)
+        """LOMA's orders."""
+        if self._task.start and any(x is None or x.is_feasible for x in prepared):
+            self._begun = list(self._loma())
+            yield from self._begun
 
-    def _free_cuts(self, batches: Sequence[EvaluationBatch]) -> Iterator[EvaluationBatch]:
-        """The best orders of some batches with all of their cuts free."""
-        for order in best_orders(batches, self._objective):
+    def _free_cuts(self) -> Iterator[EvaluationBatch]:
+        """The best of the orders with which the search has begun, with all of their cuts free."""
+        begun, self._begun = self._begun, []
+        for order in best_orders(begun, self._objective):
             chain = None if self._is_late() else self._prepared(in_primes(order, self._ways))
             if chain is not None:
                 passed = self._pass(chain, self._known.limit, FREED_LABELS)
@@ -369,78 +363,89 @@ class _Run:
         if self._task.start and not self._has_more and not self._is_late():
             self._has_more = True
             kind, workers = self._options.mapping_type, self._options.workers
-            batches = list(more_batches(self._spatial, self._objective, kind, workers))
-            for batch in batches:
+            self._begun = list(more_batches(self._spatial, self._objective, kind, workers))
+            for batch in self._begun:
                 yield self._noted(batch)
-            yield from self._free_cuts(batches)
-
-    def _look(self, prepared: Prepared | None) -> Generator[EvaluationBatch, None, float]:
-        """A short pass for mappings whose bounds are close to the lowest; returns a bound."""
-        if prepared is None or self._objective is None:
-            return -inf
-        bound = origin_bound(prepared.space)
-        if not bound < self._known.limit < inf:
-            return bound
-        limit = float(limits_between(bound, self._known.limit)[0])
-        passed = self._pass(prepared, limit, LOOK_LABELS)
-        yield self._noted(passed.evaluations)
-        if not passed.is_complete:
-            return bound
-        return self._least(passed, limit)
+            yield from self._free_cuts()
 
     def _prove(self, prepared: Prepared | None) -> Iterator[EvaluationBatch]:
         """Searches one space to its end, or to a limit; lowers the bound to what has been shown."""
         if prepared is None:
+            yield from self._free_cuts()
             yield from self._try_more()
             self._show(-inf, 1)
+        elif not prepared.is_feasible:
             return
-        if not prepared.is_feasible:
-            return
-        if self._is_late():
-            self._show(origin_bound(prepared.space) if self._objective is not None else -inf, 1)
-            return
-        if self._objective is None:
+        elif self._objective is None:
             yield from self._prove_front(prepared)
-            return
-        least = origin_bound(prepared.space)
-        if not prepared.is_sum:
-            least = yield from self._descend_briefly(prepared, least)
-        shown, unproven = yield from self._pass_with_dominance(prepared, least)
+        elif prepared.is_sum:
+            yield from self._prove_sum(prepared)
+        else:
+            yield from self._prove_in_turns(prepared)
+
+    def _prove_sum(self, prepared: Prepared) -> Iterator[EvaluationBatch]:
+        """Until a pass is complete: the paths that it leaves have the least sum."""
+        shown, unproven = yield from self._pass_with_dominance(prepared, -inf, 1)
         if unproven and shown < self._known.limit:
             limit = self._known.limit
             yield from self._try_more()
             if self._known.limit < limit:
-                shown, unproven = yield from self._pass_with_dominance(prepared, shown)
-        if not prepared.is_sum and shown < self._known.limit:
-            yield from self._try_more()
-            limit = self._known.limit
-            is_complete = yield from self._descend(prepared, limit, self._steps)
-            shown, unproven = (limit, 0) if is_complete else (shown, 1)
+                shown, unproven = yield from self._pass_with_dominance(prepared, shown, 1)
         self._show(shown, unproven)
 
+    def _prove_in_turns(self, prepared: Prepared) -> Iterator[EvaluationBatch]:
+        """Until no path may lead to a better mapping."""
+        shown = -inf
+        for part in TURNS:
+            shown = yield from self._descend_briefly(prepared, shown, part)
+            shown, _ = yield from self._pass_with_dominance(prepared, shown, part)
+            if shown >= self._known.limit:
+                break
+            yield from self._free_cuts()
+        if shown < self._known.limit:
+            limit = self._known.limit
+            yield from self._try_more()
+            if self._known.limit < limit:
+                shown, _ = yield from self._pass_with_dominance(prepared, shown, 1)
+        limit = self._known.limit
+        if shown < limit and (yield from self._descend(prepared, limit, self._steps)):
+            shown = limit
+        self._show(shown, int(shown < self._known.limit))
+
+    def _limits(self, prepared: Prepared, shown: float) -> list[float]:
+        """Ever higher limits; none if nothing may be better than what is known."""
+        least = max(shown, origin_bound(prepared.space))
+        if least >= self._known.limit:
+            return []
+        limits: list[float] = limits_between(least, self._known.limit).tolist()
+        return limits
+
     def _descend_briefly(
-        self, prepared: Prepared, shown: float
+        self, prepared: Prepared, shown: float, part: int
     ) -> Generator[EvaluationBatch, None, float]:
         """Short descents below ever higher limits; returns a bound.
 
         Where the optimum is close to its bound, which is usual for latency, a low limit leads
         straight to it.
         """
-        for limit in limits_between(shown, self._known.limit)[:-1].tolist():
-            if not limit < self._known.limit:
-                break
-            if not (yield from self._descend(prepared, limit, self._steps // BRIEF)):
+        steps = max(1, self._steps // (BRIEF * part))
+        for each in self._limits(prepared, shown):
+            limit = min(each, self._known.limit)
+            if not (yield from self._descend(prepared, limit, steps)):
                 break
             shown = min(limit, self._known.limit)
+            if shown >= self._known.limit:
+                break
         return shown
 
     def _pass_with_dominance(
-        self, prepared: Prepared, shown: float
+        self, prepared: Prepared, shown: float, part: int
     ) -> Generator[EvaluationBatch, None, tuple[float, int]]:
         """Passes with ever higher limits; returns a bound, and 1 if the pool was too small."""
-        limits: list[float] = limits_between(shown, self._known.limit).tolist()
-        for limit in limits:
-            passed = None if self._is_late() else self._pass(prepared, limit)
+        shown = max(shown, min(origin_bound(prepared.space), self._known.limit))
+        for limit in self._limits(prepared, shown):
+            labels = max(1, self._options.labels // part)
+            passed = None if self._is_late() else self._pass(prepared, limit, labels)
             if passed is None or not passed.is_complete:
                 return shown, 1
             shown = max(shown, self._least(passed, limit))
@@ -451,7 +456,11 @@ class _Run:
 
     def _prove_front(self, prepared: Prepared) -> Iterator[EvaluationBatch]:
         """The same for a front: until no path may lead to a point that is not dominated."""
-        passed = self._pass(prepared, inf)
+        if self._is_late():
+            self._show(-inf, 1)
+            return
+        yield from self._free_cuts()
+        passed = self._pass(prepared, inf, self._options.labels)
         yield self._noted(passed.evaluations)
         better = self._known.improved_by(passed.energies, passed.latencies)
         if passed.is_complete and not better.any():
@@ -467,10 +476,9 @@ class _Run:
         values = self._objective.value_of(passed.energies, passed.latencies)
         return float(np.min(values, initial=limit))
 
-    def _pass(self, prepared: Prepared, limit: float, labels: int = 0) -> Passed:
+    def _pass(self, prepared: Prepared, limit: float, labels: int) -> Passed:
         share = LABELS_OF_A_SUM if prepared.is_sum else 1
-        most = labels or self._options.labels * share
-        passed = pass_with_dominance(prepared, limit, self._known, most)
+        passed = pass_with_dominance(prepared, limit, self._known, labels * share)
         self._labels += passed.labels // share
         return passed
 
