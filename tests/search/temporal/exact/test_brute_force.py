@@ -64,6 +64,19 @@ def test_they_are_if_nothing_takes_energy() -> None:
         check(Small(with_accelerator(small.spatial, accelerator), small.mapping_type))
 
 
+@pytest.mark.parametrize("kind", [Kind.PLAIN, Kind.LEAKING, Kind.IMC, Kind.EVEN])
+def test_of_small_problems_no_mapping_is_as_fast_with_less_energy(kind: Kind) -> None:
+    for seed in range(SEEDS):
+        small = seeded_problem(kind, seed, 2000)
+        expected = truth(small.spatial, small.mapping_type)
+        options = ExactOptions(mapping_type=small.mapping_type, labels=LABELS)
+        best = best_of(
+            exact(SearchTask(small.spatial), Objective.LATENCY, options), Objective.LATENCY
+        )
+        found = [(float(x), float(y)) for x, y in zip(best.energy, best.latency2, strict=True)]
+        assert found == sorted(expected.front, key=lambda costs: costs[1])[:1], seed
+
+
 @few_examples
 @given(small_problems())
 def test_they_are_for_any_problem(small: Small) -> None:
