@@ -2,7 +2,7 @@
 
 from typing import Final
 
-VERSION: Final = 18
+VERSION: Final = 19
 """Increased with every change after which a search considers other mappings, or in another order.
 It is also increased when searches report something else, such as the lower bounds since 2, and
 their work since 5. Since 6 equal spatial mappings are searched once, since 7 those that take much

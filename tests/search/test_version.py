@@ -149,6 +149,15 @@ DIGESTS: Final[dict[int, tuple[str, ...]]] = {
         "1c932cf89d1663c9",
         "b5ee0b9290170e9f",
     ),
+    19: (
+        "a2802ffde8692594",
+        "176f5b0586073c7b",
+        "f6b3f02e78ae66d3",
+        "9de2672a05642d37",
+        "5fed87673ad54ebd",
+        "547cff13fe5b605b",
+        "b5ee0b9290170e9f",
+    ),
 }
 """What LOMA, SALSA, the spatial generator and, since 4, the exact search of each version find in
 the sample; since 2 with the bounds they report, since 5 with the labels of the exact search. Since

@@ -3,8 +3,8 @@
 LOMA's orders come first, then the lattice of all prime factors. For energy, a pass over the paths
 with the lowest bounds, with dominance between them, finds the optimum. For other objectives such
 passes and descents, which go depth first through what may be better than the best mapping, take
-turns with ever more work: on some layers the ones are a hundred times faster, on some the others.
-Those of LOMA's orders that are best, with all of their cuts free, come in between.
+turns, at first with a tenth of the work: on some layers the ones are a hundred times faster, on
+some the others. Those of LOMA's orders that are best, with all of their cuts free, come in between.
 
 A limit on the number of labels, or of seconds if there is one, ends a search early. What it returns
 then are the best mapping found and a true bound.
@@ -222,8 +222,8 @@ LABELS_OF_A_SUM = 10
 STEPS_PER_LABEL = 4
 """Steps of a depth-first pass, which stores nothing, for each label of the others."""
 
-TURNS = (30, 10, 3, 1)
-"""Passes and descents take turns, each time with one of so many of the labels."""
+TURNS = (10, 1)
+"""Descents and passes take turns, each time with one of so many of the labels."""
 
 BRIEF = 10
 """Before the last one, a descent makes one of so many of the steps, and takes as long as a pass."""
