@@ -414,7 +414,8 @@ class _Run:
         if shown < limit and (yield from self._descend(prepared, limit, self._steps)):
             shown = limit
         self._show(shown, int(shown < self._known.limit))
-        if self._objective is Objective.LATENCY and not self._is_late():
+        is_wanted = self._objective is Objective.LATENCY and self._options.gap == 0
+        if is_wanted and not self._is_late():
             yield from self._save_energy(prepared)
 
     def _save_energy(self, prepared: Prepared) -> Iterator[EvaluationBatch]:
