@@ -295,9 +295,11 @@ class _LayerWalk:
             improves = self.known.improved_by(*candidates.costs(rank, 1 - ROUNDING)).any()
             if improves and not (is_spent or first.is_worse(rank)):
                 searched += 1
-                found = list(self._search(first.problem(rank), start=True))
-                yield from _without(found, _PROOF)
-                if not any(batch.statistics.unproven for batch in found):
+                is_late = False
+                for batch in self._search(first.problem(rank), start=True):
+                    is_late |= batch.statistics.unproven > 0
+                    yield from _without([batch], _PROOF)
+                if not is_late:
                     proven.append(int(candidates.rows[rank]))
         walk = Walk(every, self.known, self.search.options, self.effort, self._watch, proven)
         for spatial, labels in walk.improving():
