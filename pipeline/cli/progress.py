@@ -181,8 +181,10 @@ class ExplorationBar(ProgressBar):
         return f"spatial mapping {count(self._tally.spatial_mappings)}, {found}"
 
     def _rate(self) -> str:
+        """Nothing for a search with proofs: its time goes into what it need not evaluate."""
         rate = self._clock.per_second(self._evaluations)
-        return "" if rate is None else f"{count(int(rate))}/s"
+        is_known = self._tally.size.mappings is not None
+        return f"{count(int(rate))}/s" if is_known and rate is not None else ""
 
     def _time_left(self) -> str:
         left, rate = self._tally.left, self._clock.per_second(self._tried)
@@ -193,8 +195,6 @@ class ExplorationBar(ProgressBar):
     def _summary(self) -> tuple[str, str]:
         evaluated = ["no mappings" if self._recalled else "0 mappings"]
         if self._evaluations:
-            # a search with proofs spends its time on what it need not evaluate
-            rate = self._rate() if self._walk is None else ""
-            evaluated = [f"{count(self._evaluations)} mappings", rate]
+            evaluated = [f"{count(self._evaluations)} mappings", self._rate()]
         known = f" {count(self._recalled)} were reused from the store." if self._recalled else ""
         return f"Evaluated {', '.join(filter(None, evaluated))}", known

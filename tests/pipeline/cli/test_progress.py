@@ -263,6 +263,16 @@ def test_rates_and_the_time_left_count_work_only(clock: Clock, texts: list[str])
     ) in text
 
 
+def test_a_search_that_evaluates_few_mappings_has_no_rate(clock: Clock) -> None:
+    first = next(x for x in batches(LOMA_PLAN) if len(x))
+    file = StringIO()
+    with ExplorationBar(ExplorationSize((LayerSize("first", None),)), Console(file=file)) as bar:
+        bar.start(REPEATED)
+        clock.now += 2
+        bar.observe(first)
+    assert file.getvalue() == f"Evaluated {len(first)} mappings in 2.0 s.\n"
+
+
 def test_what_is_compiled_on_the_way_is_no_work(clock: Clock) -> None:
     first, *_, last = (x for x in batches(LOMA_PLAN) if len(x))
     file = StringIO()
@@ -313,7 +323,8 @@ def test_several_cores_say_how_fast_they_schedule() -> None:
     with StreamBar(Console(file=file, width=200)) as bar:
         problem = streams.problem()
         stream(problem.workload, problem.accelerator, plan=streams.PLAN, progress=bar)
-    assert re.search(r" allocations, [\d,]+/s, all in [\d.]+ s", file.getvalue())
+    ending = r" allocations, [\d,]+/s, all in [\d.]+ s(, and [\d.]+ s of compiling)?\.\n$"
+    assert re.search(ending, file.getvalue())
 
 
 @pytest.mark.parametrize("variable", [None, "FORCE_COLOR", "TTY_COMPATIBLE"])
