@@ -26,18 +26,28 @@ from nestmap.pipeline.frontend.yaml.design_space import (
 )
 from nestmap.pipeline.frontend.yaml.design_space_parameters import PARAMETERS
 from nestmap.pipeline.frontend.yaml.field_schema import Field, Need, Origin, Part, Section
+from nestmap.pipeline.frontend.yaml.file_model import section_of
 from nestmap.pipeline.frontend.yaml.fused import SEGMENT
-from nestmap.pipeline.frontend.yaml.hardware.accelerator import ACCELERATOR, parse_accelerator
-from nestmap.pipeline.frontend.yaml.hardware.array import ARRAY, IMC_ARRAY
+from nestmap.pipeline.frontend.yaml.hardware.accelerator import (
+    AcceleratorFields,
+    VectorUnitFields,
+    parse_accelerator,
+)
+from nestmap.pipeline.frontend.yaml.hardware.array import ArrayFields, ImcArrayFields
 from nestmap.pipeline.frontend.yaml.hardware.connections import CONNECTION, CORE_PAIRS
 from nestmap.pipeline.frontend.yaml.hardware.copies import COPIES
 from nestmap.pipeline.frontend.yaml.hardware.core import (
-    CORE,
-    STORAGE_CORE,
+    CoreFields,
+    StorageCoreFields,
     parse_core,
     parse_offchip_core,
 )
-from nestmap.pipeline.frontend.yaml.hardware.memory import COMPRESSION, MEMORY, MOVEMENTS, PORT
+from nestmap.pipeline.frontend.yaml.hardware.memory_fields import (
+    COMPRESSION,
+    MOVEMENTS,
+    MemoryFields,
+    PortFields,
+)
 from nestmap.pipeline.frontend.yaml.hardware.multicore import (
     COORDINATES,
     CORES,
@@ -46,7 +56,6 @@ from nestmap.pipeline.frontend.yaml.hardware.multicore import (
     parse_multicore,
 )
 from nestmap.pipeline.frontend.yaml.hardware.shared_memories import SHARED
-from nestmap.pipeline.frontend.yaml.hardware.vector_unit import VECTOR_UNIT
 from nestmap.pipeline.frontend.yaml.layer import DENSITIES, LAYER, RELATIONS, SOURCES, precisions
 from nestmap.pipeline.frontend.yaml.mapping import (
     HINTS,
@@ -98,7 +107,10 @@ FORMATS: Final = (
         "`nestmap show --accelerator FILE` prints what was read.",
         _EXAMPLES / "accelerator.yaml",
         parse_accelerator,
-        (ACCELERATOR, ARRAY, MEMORY, COMPRESSION, PORT, MOVEMENTS, VECTOR_UNIT),
+        (
+            *(section_of(AcceleratorFields), section_of(ArrayFields), section_of(MemoryFields)),
+            *(COMPRESSION, section_of(PortFields), MOVEMENTS, section_of(VectorUnitFields)),
+        ),
     ),
     Format(
         "In-memory computing",
@@ -106,7 +118,7 @@ FORMATS: Final = (
         "as above.",
         _EXAMPLES / "imc_accelerator.yaml",
         parse_accelerator,
-        (IMC_ARRAY,),
+        (section_of(ImcArrayFields),),
     ),
     Format(
         "Several cores",
@@ -123,7 +135,7 @@ FORMATS: Final = (
         "[above](#operational-array).",
         _EXAMPLES / "core.yaml",
         parse_core,
-        (CORE,),
+        (section_of(CoreFields),),
         Origin.STREAM,
     ),
     Format(
@@ -131,7 +143,7 @@ FORMATS: Final = (
         "A core that only stores. Memories and ports are as [above](#memory).",
         _EXAMPLES / "storage_core.yaml",
         parse_offchip_core,
-        (STORAGE_CORE,),
+        (section_of(StorageCoreFields),),
         Origin.STREAM,
     ),
     Format(

@@ -66,7 +66,7 @@ _WEIGHTS_AND_INPUTS = _WEIGHTS.replace("[I2]", "[I2, I1]").replace(
 _OUTPUTS = _WEIGHTS.replace("I2", "O").replace('fh"]', 'fh", "O, fl", "O, th"]')
 
 IMC_FAULTS = (
-    Fault("  imc_type: analog\n", "", f"2: {_ARRAY}", "no imc_type", "field imc_type of an IMC"),
+    Fault("  imc_type: analog\n", "", f"2: {_ARRAY}", "no imc_type", "field imc_type: one of"),
     Fault("analog", "mixed", f"4: {_ARRAY}.imc_type", "'mixed'", "analog, digital"),
     Fault("analog", "Analog", f"4: {_ARRAY}.imc_type", "'Analog'", "analog (one of"),
     Fault("  input_precision: [8, 4]\n", "", f"2: {_ARRAY}", "no input_precision", "the field"),
@@ -84,14 +84,14 @@ IMC_FAULTS = (
         "",
         f"2: {_ARRAY}",
         "no bit_serial_precision",
-        "bit_serial_precision of an IMC array",
+        "bit_serial_precision: a precision in bit",
     ),
     Fault(
         "bit_serial_precision: 2",
         "bit_serial_precision:",
-        f"2: {_ARRAY}",
-        "no bit_serial_precision",
-        "the field",
+        f"6: {_ARRAY}.bit_serial_precision",
+        "nothing",
+        "a precision in bit",
     ),
     Fault(
         "serial_precision: 2",

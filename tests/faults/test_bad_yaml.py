@@ -132,7 +132,9 @@ ACCELERATOR_FAULTS = (
         "one of them, as what is skipped is gated, too",
     ),
     Fault("unit_energy: 0.5", "is_imc: 5", "6: operational_array.is_imc", "5", "true or false"),
-    Fault("unit_energy: 0.5", "is_imc: yes", "2: operational_array", "no imc_type", "imc_type of"),
+    Fault(
+        "unit_energy: 0.5", "is_imc: yes", "2: operational_array", "no imc_type", "imc_type: one of"
+    ),
     Fault(
         "unit_energy: 0.5",
         "unit_energi: 1",

@@ -13,13 +13,19 @@ from nestmap.pipeline.frontend.yaml.design_space import (
 )
 from nestmap.pipeline.frontend.yaml.design_space_parameters import PARAMETERS
 from nestmap.pipeline.frontend.yaml.field_schema import Part
+from nestmap.pipeline.frontend.yaml.file_model import section_of
 from nestmap.pipeline.frontend.yaml.fused import SEGMENT
-from nestmap.pipeline.frontend.yaml.hardware.accelerator import ACCELERATOR
-from nestmap.pipeline.frontend.yaml.hardware.array import ARRAY, IMC_ARRAY
+from nestmap.pipeline.frontend.yaml.hardware.accelerator import AcceleratorFields, VectorUnitFields
+from nestmap.pipeline.frontend.yaml.hardware.array import ArrayFields, ImcArrayFields
 from nestmap.pipeline.frontend.yaml.hardware.connections import CONNECTION, CORE_PAIRS
 from nestmap.pipeline.frontend.yaml.hardware.copies import COPIES
-from nestmap.pipeline.frontend.yaml.hardware.core import CORE, STORAGE_CORE
-from nestmap.pipeline.frontend.yaml.hardware.memory import COMPRESSION, MEMORY, MOVEMENTS, PORT
+from nestmap.pipeline.frontend.yaml.hardware.core import CoreFields, StorageCoreFields
+from nestmap.pipeline.frontend.yaml.hardware.memory_fields import (
+    COMPRESSION,
+    MOVEMENTS,
+    MemoryFields,
+    PortFields,
+)
 from nestmap.pipeline.frontend.yaml.hardware.multicore import (
     COORDINATES,
     CORES,
@@ -27,7 +33,6 @@ from nestmap.pipeline.frontend.yaml.hardware.multicore import (
     MULTICORE_2024,
 )
 from nestmap.pipeline.frontend.yaml.hardware.shared_memories import SHARED
-from nestmap.pipeline.frontend.yaml.hardware.vector_unit import VECTOR_UNIT
 from nestmap.pipeline.frontend.yaml.layer import DENSITIES, LAYER, RELATIONS, SOURCES
 from nestmap.pipeline.frontend.yaml.mapping import HINTS, LINKS, MAPPING, UNROLLED
 from nestmap.pipeline.frontend.yaml.stream_mapping import (
@@ -57,13 +62,16 @@ class FileFormat(StrEnum):
     """A design space: accelerators that a sweep explores."""
 
 
-HARDWARE: Final = (ARRAY, IMC_ARRAY, MEMORY, COMPRESSION, PORT, MOVEMENTS, VECTOR_UNIT)
+HARDWARE: Final = (
+    *(section_of(ArrayFields), section_of(ImcArrayFields), section_of(MemoryFields)),
+    *(COMPRESSION, section_of(PortFields), MOVEMENTS, section_of(VectorUnitFields)),
+)
 """The parts that accelerators and cores have in common."""
 
 PARTS: Final[dict[FileFormat, tuple[Part, ...]]] = {
-    FileFormat.ACCELERATOR: (ACCELERATOR, *HARDWARE),
+    FileFormat.ACCELERATOR: (section_of(AcceleratorFields), *HARDWARE),
     FileFormat.CORES: (MULTICORE, CORES, CONNECTION, SHARED, COORDINATES, COPIES),
-    FileFormat.CORE: (CORE, STORAGE_CORE, *HARDWARE),
+    FileFormat.CORE: (section_of(CoreFields), section_of(StorageCoreFields), *HARDWARE),
     FileFormat.MAPPING: (MAPPING, UNROLLED, HINTS, LINKS, ORDER, LEVELS, SEGMENT, TILINGS),
     FileFormat.WORKLOAD: (LAYER, RELATIONS, SOURCES, DENSITIES),
     FileFormat.SPACE: (DESIGN_SPACE, PARAMETERS, FIELDS, CONDITIONS, NETWORKS, OBJECTIVES),

@@ -66,6 +66,13 @@ class Node:
         except ValidationError as error:
             raise InputError.of(self.where, error) from None
 
+    def at(self, *steps: str | int) -> Node:
+        """The value of a field or an item, which must be there."""
+        node = self
+        for step in steps:
+            node = node.sequence()[step] if isinstance(step, int) else node.entries()[step]
+        return node
+
     def entries(self, expected: str = "names with values") -> dict[str, Node]:
         """The values of a mapping by key, in file order; of equal keys the last one wins."""
         if not isinstance(self.value, yaml.MappingNode):
@@ -143,7 +150,7 @@ class Node:
         """A finite number."""
         number = self._number("int", "float")
         if number is None or not minimum <= number <= LARGEST:  # NaN compares false
-            raise self.error(expected + self._number_hint())
+            raise self.error(expected + self.number_hint)
         return float(number)
 
     def boolean(self, expected: str = "true or false") -> bool:
@@ -236,7 +243,8 @@ class Node:
             raise self.error("a decimal number without leading zeros", found)
         return number
 
-    def _number_hint(self) -> str:
+    @property
+    def number_hint(self) -> str:
         """A hint for texts that look like numbers: YAML 1.1 requires 1.0e-3 for 1e-3."""
         try:
             float(self.value.value if self._is("str") else "")

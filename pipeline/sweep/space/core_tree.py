@@ -4,7 +4,6 @@ from collections.abc import Collection, Mapping, Sized
 from typing import Final
 
 from nestmap.model.errors import suggestion
-from nestmap.pipeline.frontend.yaml.hardware.accelerator import MEMORIES
 from nestmap.pipeline.frontend.yaml.hardware.connections import CONNECTIONS
 from nestmap.pipeline.frontend.yaml.hardware.copies import COPIES_FIELD
 from nestmap.pipeline.frontend.yaml.hardware.multicore import (
@@ -19,7 +18,7 @@ from nestmap.pipeline.sweep.space.base_format import is_multicore
 from nestmap.pipeline.sweep.space.field_path import PathError, Steps, Tree
 
 _CORES: Final = CORES.at[0]
-_MEMORIES: Final = MEMORIES.name
+_MEMORIES: Final = "memories"
 
 
 def machine_values(tree: Mapping[str, Tree]) -> dict[str, object]:

@@ -1,328 +1,178 @@
 """Reads the operational array of an accelerator description."""
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Final
+from typing import Annotated, Final
+
+from pydantic import AfterValidator, Field
 
 from nestmap.model import ArraySide, ImcKind, InMemoryCompute, OperationalArray
 from nestmap.model.base import copy_with
-from nestmap.model.dims import MemoryOperand
-from nestmap.pipeline.frontend.yaml.field_schema import Field, Need, Origin, Section, one_of
-from nestmap.pipeline.frontend.yaml.located_node import Node
-from nestmap.pipeline.frontend.yaml.quantities import (
-    AREA,
-    ARRAY_DIMENSION,
-    ARRAY_DIMENSIONS,
-    ENERGY,
-    NODE,
-    PERIOD,
-    POWER,
-    RATE,
-    SWITCH,
-    area,
-    energy,
-    nominal_supply_voltage,
-    period,
-    power,
-    rate,
-    technology,
+from nestmap.pipeline.frontend.yaml.field_schema import Need, Origin
+from nestmap.pipeline.frontend.yaml.file_model import (
+    Area,
+    ArrayDimensions,
+    Count,
+    Energy,
+    FileModel,
+    Name,
+    Number,
+    Operands,
+    Period,
+    Power,
+    Rate,
+    Real,
+    Switch,
+    Technology,
+    Written,
+    check_known,
+    different,
+    read_fields,
 )
-
-# --- reads the circuits of an in-memory-computing (IMC) array ---
+from nestmap.pipeline.frontend.yaml.located_node import Node
 
 _LARGEST_RESOLUTION: Final = 32
 _LARGEST_PRECISION: Final = 1024
-_PRECISION: Final = "a precision in bit, a power of two"
-
-IMC_TYPE: Final = Field(
-    "imc_type",
-    "how the array accumulates: currents on bit lines (analog), or adder trees next to the cells "
-    "(digital)",
-    one_of(ImcKind),
-    "analog",
-    Need.CONDITIONAL,
-)
-INPUT_PRECISION: Final = Field(
-    "input_precision",
-    f"bits of an activation and of a weight, each a power of two, at most {_LARGEST_PRECISION}",
-    "[activation precision, weight precision] in bit",
-    "[8, 8]",
-    Need.CONDITIONAL,
-)
-BIT_SERIAL_PRECISION: Final = Field(
-    "bit_serial_precision",
-    "bits of an activation that enter per cycle, at most the activation precision",
-    _PRECISION,
-    "2",
-    Need.CONDITIONAL,
-)
-ADC_RESOLUTION: Final = Field(
-    "adc_resolution",
-    f"resolution of the converters at the bit lines, at most {_LARGEST_RESOLUTION}; must be 0 in a "
-    "digital array. With 0 they cost nothing",
-    "a resolution in bit, not negative",
-    "8",
-    Need.OPTIONAL,
-    default="0",
-)
-TECHNOLOGY: Final = Field(
-    "technology",
-    "the technology node of the array",
-    NODE,
-    "22",
-    Need.OPTIONAL,
-    default="28",
-    origin=Origin.NESTMAP,
-)
-SUPPLY_VOLTAGE: Final = Field(
-    "supply_voltage",
-    "supply voltage, more than a third of the nominal voltage of the node",
-    "a supply voltage in V",
-    "0.8",
-    Need.OPTIONAL,
-    otherwise="the nominal voltage of the node: 0.9 at 28 nm",
-    origin=Origin.NESTMAP,
-)
-
-IMC_FIELDS: Final = (
-    *(IMC_TYPE, INPUT_PRECISION, BIT_SERIAL_PRECISION, ADC_RESOLUTION),
-    *(TECHNOLOGY, SUPPLY_VOLTAGE),
-)
-"""The fields of ``operational_array`` that describe an IMC array."""
+_SIDES: Final = "a list of array dimensions such as D1"
+_OPERANDS: Final = "a list of memory operands such as I1"
 
 
-def parse_imc(node: Node, fields: Mapping[Field, Node]) -> InMemoryCompute:
-    """The circuits of the IMC array ``node``; ``fields`` are the fields present in the file.
-
-    Raises:
-        InputError: if the fields do not match the schema; the error names line and field.
-    """
-    for field in (IMC_TYPE, INPUT_PRECISION, BIT_SERIAL_PRECISION):
-        if field not in fields:
-            raise node.error(f"the field {field.name} of an IMC array", f"no {field.name}")
-    kind = fields[IMC_TYPE].choice(ImcKind)
-    activation, weight = _precisions(fields[INPUT_PRECISION])
-    resolution = _resolution(fields.get(ADC_RESOLUTION), kind)
-    imc = InMemoryCompute(
-        kind=kind,
-        activation_precision=activation,
-        weight_precision=weight,
-        bit_serial_precision=_slice(fields[BIT_SERIAL_PRECISION], activation),
-        adc_resolution=resolution,
-    )
-    return _built(imc, fields)
-
-
-def _precisions(node: Node) -> tuple[int, int]:
-    items = node.sequence(INPUT_PRECISION.kind)
-    if len(items) != 2:
-        raise node.error(INPUT_PRECISION.kind, f"a list of {len(items)} items")
-    activation, weight = (_power_of_two(item) for item in items)
-    return activation, weight
-
-
-def _slice(node: Node, activation: int) -> int:
-    """The bits of an activation that enter the array per cycle."""
-    bits = _power_of_two(node)
-    if bits > activation:
-        raise node.error(f"at most the activation precision, {activation} bit")
-    return bits
-
-
-def _power_of_two(node: Node) -> int:
-    bits = node.integer(_PRECISION, minimum=1, maximum=_LARGEST_PRECISION)
+def _is_power_of_two(bits: int) -> int:
     if bits & (bits - 1):
-        raise node.error(_PRECISION)
+        raise ValueError(bits)
     return bits
 
 
-def _resolution(node: Node | None, kind: ImcKind) -> int:
-    if node is None:
-        return 0
-    bits = node.integer(ADC_RESOLUTION.kind, minimum=0, maximum=_LARGEST_RESOLUTION)
-    if bits and kind is ImcKind.DIGITAL:
-        raise node.error("0 for a digital array: it has no converters")
-    return bits
+_Precision = Annotated[
+    int,
+    Field(strict=True, ge=1, le=_LARGEST_PRECISION),
+    AfterValidator(_is_power_of_two),
+    Written("a precision in bit, a power of two"),
+]
 
 
-def _built(imc: InMemoryCompute, fields: Mapping[Field, Node]) -> InMemoryCompute:
-    """The circuits in the given technology, at the given or the nominal voltage."""
-    if TECHNOLOGY in fields:
-        nm = technology(fields[TECHNOLOGY])
-        imc = copy_with(imc, {"technology": nm, "supply_voltage": nominal_supply_voltage(nm)})
-    return _at_voltage(imc, fields[SUPPLY_VOLTAGE]) if SUPPLY_VOLTAGE in fields else imc
+class _AnyArray(FileModel, frozen=True):
+    """The fields of every array."""
+
+    at = ("operational_array",)
+
+    dimensions: Annotated[
+        tuple[Annotated[Name, Written("an array dimension such as D1")], ...],
+        AfterValidator(different),
+        Written(_SIDES, "[D1, D2]"),
+    ]
+    """Names of the sides of the array: a letter, then letters, digits or `_`, at most 32."""
+    sizes: Annotated[
+        tuple[Annotated[Count, Written("a positive number of units")], ...],
+        Written("a list of positive numbers of units", "[32, 32]"),
+    ]
+    """Units along each side, in the order of `dimensions`."""
+    unit_energy: Annotated[Energy, Written(example="0.04")]
+    """Energy of one multiply-accumulate."""
+    unit_area: Annotated[Area, Written(example="0.0001")] = 0.0
+    """Area of one unit."""
+    unit_leakage: Annotated[Power, Written(example="0.0005", origin=Origin.NESTMAP)] = 0.0
+    """Leakage power of one unit, used or not; counted with `static_energy: true`."""
+    clock_period: Annotated[
+        Period | None,
+        Written(
+            example="1.25", otherwise="unknown: latencies are in cycles only", origin=Origin.NESTMAP
+        ),
+    ] = None
+    """Converts cycles to time; required by `static_energy: true`."""
+    systolic_dimensions: Annotated[ArrayDimensions, Written(example="[D1]")] = ()
+    """The `dimensions` along which operands move one unit per cycle, which delays the last
+    results."""
+    holds_inputs: Annotated[Switch, Written(example="false", origin=Origin.NESTMAP)] = True
+    """Whether a unit keeps an input word until the loops change it; with `false` it reads the
+    innermost memory for every operation."""
 
 
-def _at_voltage(imc: InMemoryCompute, node: Node) -> InMemoryCompute:
-    from nestmap.costmodel.imc.blocks import SupplyVoltageError, circuits_of  # noqa: PLC0415 (imports numba)
+class ArrayFields(_AnyArray, frozen=True, title="Operational array"):
+    """The multiply-accumulate units."""
 
-    volts = node.number(SUPPLY_VOLTAGE.kind, minimum=0)
-    with node.locate_errors():
-        imc = copy_with(imc, {"supply_voltage": volts})
-    try:
-        circuits_of(imc)
-    except SupplyVoltageError as error:
-        found, _, expected = str(error).partition("; expected ")
-        raise node.error(expected, found) from None
-    return imc
-
-
-# --- reads the operational array of an accelerator description ---
-
-_AT: Final = ("operational_array",)
-
-_DIMENSIONS: Final = Field(
-    "dimensions",
-    "names of the sides of the array: a letter, then letters, digits or `_`, at most 32",
-    ARRAY_DIMENSIONS,
-    "[D1, D2]",
-)
-_SIZES: Final = Field(
-    "sizes",
-    "units along each side, in the order of `dimensions`",
-    "a list of positive numbers of units",
-    "[32, 32]",
-)
-_UNIT_ENERGY: Final = Field("unit_energy", "energy of one multiply-accumulate", ENERGY, "0.04")
-_UNIT_AREA: Final = Field(
-    "unit_area", "area of one unit", AREA, "0.0001", Need.OPTIONAL, default="0"
-)
-_UNIT_LEAKAGE: Final = Field(
-    "unit_leakage",
-    "leakage power of one unit, used or not; counted with `static_energy: true`",
-    POWER,
-    "0.0005",
-    Need.OPTIONAL,
-    default="0",
-    origin=Origin.NESTMAP,
-)
-_CLOCK_PERIOD: Final = Field(
-    "clock_period",
-    "converts cycles to time; required by `static_energy: true`",
-    PERIOD,
-    "1.25",
-    Need.OPTIONAL,
-    otherwise="unknown: latencies are in cycles only",
-    origin=Origin.NESTMAP,
-)
-_SYSTOLIC_DIMENSIONS: Final = Field(
-    "systolic_dimensions",
-    "the `dimensions` along which operands move one unit per cycle, which delays the last results",
-    ARRAY_DIMENSIONS,
-    "[D1]",
-    Need.OPTIONAL,
-    default="[]",
-)
-_HOLDS_INPUTS: Final = Field(
-    "holds_inputs",
-    "whether a unit keeps an input word until the loops change it; with `false` it reads the "
-    "innermost memory for every operation",
-    SWITCH,
-    "false",
-    Need.OPTIONAL,
-    default="true",
-    origin=Origin.NESTMAP,
-)
-_ZERO_GATING: Final = Field(
-    "zero_gating",
-    "the inputs whose zeros [gate operations](cost-model.md#gated-operations), which saves energy; "
-    "`operand_density` of a layer says how many there are",
-    "a list of memory operands such as I1",
-    "[I1]",
-    Need.OPTIONAL,
-    default="[]",
-    origin=Origin.NESTMAP,
-)
-_ZERO_SKIPPING: Final = Field(
-    "zero_skipping",
-    "the inputs whose zeros gate operations and [skip steps](cost-model.md#skipped-steps) of the "
-    "array, which saves cycles, too",
-    "a list of memory operands such as I1",
-    "[I1]",
-    Need.OPTIONAL,
-    default="[]",
-    origin=Origin.NESTMAP,
-)
-_HOP_ENERGY: Final = Field(
-    "hop_energy",
-    "energy per bit of [a hop](cost-model.md#hops), from a unit to the next",
-    ENERGY,
-    "0.05",
-    Need.OPTIONAL,
-    default="0",
-    origin=Origin.NESTMAP,
-)
-_HOP_BANDWIDTH: Final = Field(
-    "hop_bandwidth",
-    "bits of an operand that a link [between two units](cost-model.md#busy-hops) moves in a cycle",
-    RATE,
-    "16",
-    Need.OPTIONAL,
-    otherwise="any number",
-    origin=Origin.NESTMAP,
-)
-_IS_IMC: Final = Field(
-    "is_imc",
-    "whether the array [computes in memory](#array-that-computes-in-memory)",
-    SWITCH,
-    "false",
-    Need.OPTIONAL,
-    default="false",
-)
+    zero_gating: Annotated[Operands, Written(_OPERANDS, "[I1]", origin=Origin.NESTMAP)] = ()
+    """The inputs whose zeros [gate operations](cost-model.md#gated-operations), which saves energy;
+    `operand_density` of a layer says how many there are."""
+    zero_skipping: Annotated[Operands, Written(_OPERANDS, "[I1]", origin=Origin.NESTMAP)] = ()
+    """The inputs whose zeros gate operations and [skip steps](cost-model.md#skipped-steps) of the
+    array, which saves cycles, too."""
+    hop_energy: Annotated[Energy, Written(example="0.05", origin=Origin.NESTMAP)] = 0.0
+    """Energy per bit of [a hop](cost-model.md#hops), from a unit to the next."""
+    hop_bandwidth: Annotated[
+        Rate | None, Written(example="16", otherwise="any number", origin=Origin.NESTMAP)
+    ] = None
+    """Bits of an operand that a link [between two units](cost-model.md#busy-hops) moves in a
+    cycle."""
+    is_imc: Annotated[Switch, Written(example="false")] = False
+    """Whether the array [computes in memory](#array-that-computes-in-memory)."""
+    imc_type: Annotated[object, Written("anything", "analog", need=Need.REFUSED)] = None
+    """Only with `is_imc: true`."""
+    input_precision: Annotated[object, Written("anything", "[8, 8]", need=Need.IGNORED)] = None
+    """Only for IMC."""
+    bit_serial_precision: Annotated[Real, Written("a number", "0", need=Need.IGNORED)] = 0.0
+    """Must be 0."""
+    adc_resolution: Annotated[Real, Written("a number", "0", need=Need.IGNORED)] = 0.0
+    """Must be 0."""
+    technology: Annotated[object, Written("anything", "22", need=Need.REFUSED)] = None
+    """Only with `is_imc: true`."""
+    supply_voltage: Annotated[object, Written("anything", "0.8", need=Need.REFUSED)] = None
+    """Only with `is_imc: true`."""
 
 
-def _not_here(field: Field, need: Need, meaning: str, example: str = "") -> Field:
-    """The same field in a section where it has no effect."""
-    return Field(field.name, meaning, field.kind, example or field.example, need)
+class ImcArrayFields(_AnyArray, frozen=True, title="Array that computes in memory"):
+    """With `is_imc: true` energy, area and clock follow from the circuits: see [IMC](imc.md).
 
+    One of the memories must be called `cells`; it holds the weights of a unit. It has one input
+    operand, is the innermost memory, exists in each unit (`served_dimensions: []`), and its `size`
+    is a whole number of weights. Its `area` is that of the cells of a unit; 0 leaves it out.
+    """
 
-_NO_IMC_TYPE: Final = _not_here(IMC_TYPE, Need.REFUSED, "only with `is_imc: true`")
-_NO_TECHNOLOGY: Final = _not_here(TECHNOLOGY, Need.REFUSED, "only with `is_imc: true`")
-_NO_VOLTAGE: Final = _not_here(SUPPLY_VOLTAGE, Need.REFUSED, "only with `is_imc: true`")
-_NO_SLICES: Final = _not_here(BIT_SERIAL_PRECISION, Need.IGNORED, "must be 0", "0")
-_NO_CONVERTERS: Final = _not_here(ADC_RESOLUTION, Need.IGNORED, "must be 0", "0")
-
-ARRAY: Final = Section(
-    "Operational array",
-    _AT,
-    "The multiply-accumulate units.",
-    (
-        *(_DIMENSIONS, _SIZES, _UNIT_ENERGY, _UNIT_AREA, _UNIT_LEAKAGE, _CLOCK_PERIOD),
-        *(_SYSTOLIC_DIMENSIONS, _HOLDS_INPUTS, _ZERO_GATING, _ZERO_SKIPPING),
-        *(_HOP_ENERGY, _HOP_BANDWIDTH, _IS_IMC),
-        *(_NO_IMC_TYPE, _not_here(INPUT_PRECISION, Need.IGNORED, "only for IMC")),
-        *(_NO_SLICES, _NO_CONVERTERS, _NO_TECHNOLOGY, _NO_VOLTAGE),
-    ),
-)
-
-_COLUMNS_AND_ROWS: Final = replace(
-    _DIMENSIONS,
-    meaning="names of two or more sides. In the order of their names, the first is the columns "
-    "(outputs), the second the rows (inputs that are accumulated; a power of two in a digital "
-    "array), and all others together are the banks",
-)
-_CIRCUITS: Final = "it follows from the circuits"
-_NO_ENERGY: Final = _not_here(_UNIT_ENERGY, Need.IGNORED, _CIRCUITS)
-_NO_AREA: Final = _not_here(_UNIT_AREA, Need.IGNORED, _CIRCUITS)
-_NO_PERIOD: Final = _not_here(_CLOCK_PERIOD, Need.REFUSED, "the clock follows from the circuits")
-_NOT_SYSTOLIC: Final = _not_here(_SYSTOLIC_DIMENSIONS, Need.IGNORED, _CIRCUITS)
-_HOLDS: Final = _not_here(_HOLDS_INPUTS, Need.IGNORED, "must be `true`", "true")
-
-IMC_ARRAY: Final = Section(
-    "Array that computes in memory",
-    _AT,
-    "With `is_imc: true` energy, area and clock follow from the circuits: "
-    "see [In-memory computing](imc.md). One of the memories must be called `cells`; it holds the "
-    "weights of a unit. It has one input operand, is the innermost memory, exists in each unit "
-    "(`served_dimensions: []`), and its `size` is a whole number of weights. Its `area` is that "
-    "of the cells of a unit; 0 leaves it out.",
-    (
-        *(_COLUMNS_AND_ROWS, _SIZES, _NO_ENERGY, _NO_AREA, _UNIT_LEAKAGE, _NO_PERIOD),
-        *(_NOT_SYSTOLIC, _HOLDS),
-        replace(_IS_IMC, meaning="`true`", example="true", need=Need.REQUIRED, default=""),
-        *IMC_FIELDS,
-    ),
-)
+    dimensions: Annotated[
+        tuple[Annotated[Name, Written("an array dimension such as D1")], ...],
+        AfterValidator(different),
+        Written(_SIDES, "[D1, D2]"),
+    ]
+    """Names of two or more sides. In the order of their names, the first is the columns (outputs),
+    the second the rows (inputs that are accumulated; a power of two in a digital array), and all
+    others together are the banks."""
+    unit_energy: Annotated[Energy, Written(example="0.04", need=Need.IGNORED)] = 0.0
+    """It follows from the circuits."""
+    unit_area: Annotated[Area, Written(example="0.0001", need=Need.IGNORED)] = 0.0
+    """It follows from the circuits."""
+    clock_period: Annotated[Period | None, Written(example="1.25", need=Need.REFUSED)] = None
+    """The clock follows from the circuits."""
+    systolic_dimensions: Annotated[ArrayDimensions, Written(example="[D1]", need=Need.IGNORED)] = ()
+    """It follows from the circuits."""
+    holds_inputs: Annotated[Switch, Written(example="true", need=Need.IGNORED)] = True
+    """Must be `true`."""
+    is_imc: Annotated[Switch, Written(example="true")]
+    """`true`."""
+    imc_type: Annotated[ImcKind, Written(example="analog")]
+    """How the array accumulates: currents on bit lines (analog), or adder trees next to the cells
+    (digital)."""
+    input_precision: Annotated[
+        tuple[_Precision, _Precision],
+        Written("[activation precision, weight precision] in bit", "[8, 8]"),
+    ]
+    """Bits of an activation and of a weight, each a power of two, at most 1024."""
+    bit_serial_precision: Annotated[_Precision, Written(example="2")]
+    """Bits of an activation that enter per cycle, at most the activation precision."""
+    adc_resolution: Annotated[
+        Number, Field(le=_LARGEST_RESOLUTION), Written("a resolution in bit, not negative", "8")
+    ] = 0
+    """Resolution of the converters at the bit lines, at most 32; must be 0 in a digital array. With
+    0 they cost nothing."""
+    technology: Annotated[Technology, Written(example="22", origin=Origin.NESTMAP)] = 28.0
+    """The technology node of the array."""
+    supply_voltage: Annotated[
+        Real | None,
+        Written(
+            "a supply voltage in V",
+            "0.8",
+            otherwise="the nominal voltage of the node: 0.9 at 28 nm",
+            origin=Origin.NESTMAP,
+        ),
+    ] = None
+    """Supply voltage, more than a third of the nominal voltage of the node."""
 
 
 def parse_array(node: Node) -> OperationalArray:
@@ -331,44 +181,33 @@ def parse_array(node: Node) -> OperationalArray:
     Raises:
         InputError: if it does not match the schema; the error names line and field.
     """
-    switch = node.entries().get(_IS_IMC.name)
+    switch = node.entries().get("is_imc")
     if switch is not None and not switch.is_null and switch.boolean():
         return _imc_array(node)
-    fields = node.fields(ARRAY)
-    _check_no_imc(fields)
-    sides = _sides(fields[_DIMENSIONS], fields[_SIZES])
-    holds_inputs = fields.get(_HOLDS_INPUTS)
+    given = read_fields(node, ArrayFields)
+    stated = {"imc_type": given.imc_type, "technology": given.technology}
+    for name, value in (stated | {"supply_voltage": given.supply_voltage}).items():
+        if value is not None:
+            raise node.at(name).error(f"is_imc: true with {name}")
+    precisions = {"bit_serial_precision": given.bit_serial_precision}
+    for name, bits in (precisions | {"adc_resolution": given.adc_resolution}).items():
+        if bits:
+            raise node.at(name).error(f"is_imc: true with {name}, or 0")
+    sides = _sides(node, given)
     with node.locate_errors():
         return OperationalArray(
             sides=sides,
-            unit_energy=energy(fields[_UNIT_ENERGY]),
-            unit_area=area(fields[_UNIT_AREA]) if _UNIT_AREA in fields else 0.0,
-            unit_leakage=power(fields[_UNIT_LEAKAGE]) if _UNIT_LEAKAGE in fields else 0.0,
-            clock_period=period(fields[_CLOCK_PERIOD]) if _CLOCK_PERIOD in fields else None,
-            systolic_dimensions=_systolic(fields.get(_SYSTOLIC_DIMENSIONS), sides),
-            holds_inputs=holds_inputs.boolean() if holds_inputs else True,
-            zero_gating=_operands(fields.get(_ZERO_GATING)),
-            zero_skipping=_operands(fields.get(_ZERO_SKIPPING)),
-            hop_energy=energy(fields[_HOP_ENERGY]) if _HOP_ENERGY in fields else 0.0,
-            hop_bandwidth=rate(fields[_HOP_BANDWIDTH]) if _HOP_BANDWIDTH in fields else None,
+            unit_energy=given.unit_energy,
+            unit_area=given.unit_area,
+            unit_leakage=given.unit_leakage,
+            clock_period=given.clock_period,
+            systolic_dimensions=given.systolic_dimensions,
+            holds_inputs=given.holds_inputs,
+            zero_gating=given.zero_gating,
+            zero_skipping=given.zero_skipping,
+            hop_energy=given.hop_energy,
+            hop_bandwidth=given.hop_bandwidth,
         )
-
-
-def _operands(node: Node | None) -> tuple[MemoryOperand, ...]:
-    return node.names("a memory operand such as I1") if node else ()
-
-
-def _check_no_imc(fields: Mapping[Field, Node]) -> None:
-    """Checks that an ordinary array has no IMC fields.
-
-    ``input_precision`` and zeros are accepted and ignored, because ZigZag's own files have them.
-    """
-    for field in (_NO_IMC_TYPE, _NO_TECHNOLOGY, _NO_VOLTAGE):
-        if field in fields:
-            raise fields[field].error(f"is_imc: true with {field.name}")
-    for field in (_NO_SLICES, _NO_CONVERTERS):
-        if field in fields and fields[field].number() != 0:
-            raise fields[field].error(f"is_imc: true with {field.name}, or 0")
 
 
 def _imc_array(node: Node) -> OperationalArray:
@@ -376,37 +215,62 @@ def _imc_array(node: Node) -> OperationalArray:
 
     Stated energy, area and systolic dimensions are checked but ignored, as in ZigZag.
     """
-    fields = node.fields(IMC_ARRAY)
-    sides = _sides(fields[_COLUMNS_AND_ROWS], fields[_SIZES])
-    if _NO_ENERGY in fields:
-        energy(fields[_NO_ENERGY])
-    if _NO_AREA in fields:
-        area(fields[_NO_AREA])
-    _systolic(fields.get(_NOT_SYSTOLIC), sides)
-    if _NO_PERIOD in fields:
-        raise fields[_NO_PERIOD].error("no clock_period: the circuits of an IMC array set it")
-    if _HOLDS in fields and not fields[_HOLDS].boolean():
-        raise fields[_HOLDS].error("true for an IMC array")
-    imc = parse_imc(node, fields)
-    with fields[_SIZES].locate_errors():
+    given = read_fields(node, ImcArrayFields)
+    sides = _sides(node, given)
+    if given.clock_period is not None:
+        expected = "no clock_period: the circuits of an IMC array set it"
+        raise node.at("clock_period").error(expected)
+    if not given.holds_inputs:
+        raise node.at("holds_inputs").error("true for an IMC array")
+    imc = _circuits(node, given)
+    with node.at("sizes").locate_errors():
         return OperationalArray(
-            sides=sides,
-            unit_energy=0.0,
-            unit_leakage=power(fields[_UNIT_LEAKAGE]) if _UNIT_LEAKAGE in fields else 0.0,
-            imc=imc,
+            sides=sides, unit_energy=0.0, unit_leakage=given.unit_leakage, imc=imc
         )
 
 
-def _sides(dimensions: Node, lengths: Node) -> tuple[ArraySide, ...]:
-    names = dimensions.names(ARRAY_DIMENSION)
+def _sides(node: Node, given: _AnyArray) -> tuple[ArraySide, ...]:
+    names, sizes = given.dimensions, given.sizes
     if not names:
-        raise dimensions.error("at least one array dimension")
-    size = "a positive number of units"
-    sizes = [item.integer(size, minimum=1, maximum=2**31 - 1) for item in lengths.sequence()]
+        raise node.at("dimensions").error("at least one array dimension")
     if len(sizes) != len(names):
-        raise lengths.error(f"one size for each of {len(names)} dimensions", f"{len(sizes)} sizes")
+        expected = f"one size for each of {len(names)} dimensions"
+        raise node.at("sizes").error(expected, f"{len(sizes)} sizes")
+    check_known(node, "systolic_dimensions", given.systolic_dimensions, names)
     return tuple(ArraySide(name=d, size=n) for d, n in zip(names, sizes, strict=True))
 
 
-def _systolic(node: Node | None, sides: tuple[ArraySide, ...]) -> tuple[str, ...]:
-    return node.names(ARRAY_DIMENSION, [side.name for side in sides]) if node else ()
+def _circuits(node: Node, given: ImcArrayFields) -> InMemoryCompute:
+    """The circuits in the given technology, at the given or the nominal voltage."""
+    from nestmap.costmodel.technology import nominal_voltage  # noqa: PLC0415 (imports numba)
+
+    activation, weight = given.input_precision
+    if given.bit_serial_precision > activation:
+        expected = f"at most the activation precision, {activation} bit"
+        raise node.at("bit_serial_precision").error(expected)
+    if given.adc_resolution and given.imc_type is ImcKind.DIGITAL:
+        raise node.at("adc_resolution").error("0 for a digital array: it has no converters")
+    imc = InMemoryCompute(
+        kind=given.imc_type,
+        activation_precision=activation,
+        weight_precision=weight,
+        bit_serial_precision=given.bit_serial_precision,
+        adc_resolution=given.adc_resolution,
+        technology=given.technology,
+        supply_voltage=nominal_voltage(given.technology),
+    )
+    return imc if given.supply_voltage is None else _at_voltage(imc, node, given.supply_voltage)
+
+
+def _at_voltage(imc: InMemoryCompute, node: Node, volts: float) -> InMemoryCompute:
+    from nestmap.costmodel.imc.blocks import SupplyVoltageError, circuits_of  # noqa: PLC0415 (imports numba)
+
+    place = node.at("supply_voltage")
+    with place.locate_errors():
+        imc = copy_with(imc, {"supply_voltage": volts})
+    try:
+        circuits_of(imc)
+    except SupplyVoltageError as error:
+        found, _, expected = str(error).partition("; expected ")
+        raise place.error(expected, found) from None
+    return imc

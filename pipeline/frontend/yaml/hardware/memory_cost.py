@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, final
 
 from nestmap.model import (
     ImcSizes,
@@ -18,20 +18,15 @@ from nestmap.model import (
 )
 from nestmap.model.base import copy_with
 from nestmap.model.errors import shortened, suggestion, warn_of_input
-from nestmap.pipeline.frontend.yaml.field_schema import Field, Need, Origin, one_of
+from nestmap.pipeline.frontend.yaml.field_schema import one_of
 from nestmap.pipeline.frontend.yaml.hardware.cacti import cacti_cost
-from nestmap.pipeline.frontend.yaml.located_node import Node
-from nestmap.pipeline.frontend.yaml.quantities import (
-    AREA,
-    ENERGY,
-    NODE,
-    POWER,
-    SWITCH,
-    area,
-    energy,
-    power,
-    technology,
+from nestmap.pipeline.frontend.yaml.hardware.memory_fields import (
+    DEFAULT_DRAM,
+    DEFAULT_TECHNOLOGY,
+    MemoryFields,
+    MemoryKind,
 )
+from nestmap.pipeline.frontend.yaml.located_node import Node
 
 if TYPE_CHECKING:
     from nestmap.costmodel.memory_cost.dram import DramPreset
@@ -78,104 +73,12 @@ class Bank:
 CactiClient = Callable[[MemoryMacro], MemoryCost]
 """A function that costs a memory with CACTI, directly or from a cache."""
 
-DEFAULT_TECHNOLOGY: Final = 22.0
-"""The default technology node in nm, the one of ZigZag's own cost extraction."""
-
-DEFAULT_DRAM: Final = "ddr4"
-"""The preset for memories that are only described as DRAM."""
-
-
-class MemoryKind(StrEnum):
-    """The type of a memory, the field ``mem_type``."""
-
-    SRAM = "sram"
-    RF = "rf"
-    DRAM = "dram"
-
 
 class SramModel(StrEnum):
     """The source of the costs of SRAM and register files."""
 
     FITTED = "fitted"
     CACTI = "cacti"
-
-
-_R_COST: Final = Field(
-    "r_cost",
-    "energy of a read of a port's full width",
-    ENERGY,
-    "0.021",
-    Need.CONDITIONAL,
-    otherwise="unless `cost` or `auto_cost_extraction` computes it",
-)
-_W_COST: Final = Field(
-    "w_cost",
-    "energy of a write of a port's full width",
-    ENERGY,
-    "0.021",
-    Need.CONDITIONAL,
-    otherwise="unless `cost` or `auto_cost_extraction` computes it",
-)
-_AREA: Final = Field(
-    "area",
-    "area of one instance",
-    AREA,
-    "0.02",
-    Need.OPTIONAL,
-    otherwise="`0`, or the computed value",
-)
-_LEAKAGE: Final = Field(
-    "leakage",
-    "leakage power of one instance, used or not; counted with `static_energy: true`",
-    POWER,
-    "0.3",
-    Need.OPTIONAL,
-    otherwise="`0`, or the computed value",
-    origin=Origin.NESTMAP,
-)
-_EXTRACTION: Final = Field(
-    "auto_cost_extraction",
-    "whether costs are computed; replaces stated `r_cost`, `w_cost` and `area`",
-    SWITCH,
-    "true",
-    Need.OPTIONAL,
-    otherwise="`true` with `cost`, else `false`",
-)
-_KIND: Final = Field(
-    "mem_type",
-    "the type of the memory; determines the default `cost` and the allowed ones",
-    one_of(MemoryKind),
-    "sram",
-    Need.OPTIONAL,
-    otherwise="any",
-)
-_COST: Final = Field(
-    "cost",
-    "the model that computes the costs: nestmap's own fit, the program CACTI, or a DRAM standard. "
-    "Unlike `auto_cost_extraction`, it does not replace stated values",
-    "one of fitted, cacti, ddr4, lpddr4, lpddr5, hbm2, hbm2e, hbm3, gddr6",
-    "fitted",
-    Need.OPTIONAL,
-    otherwise=f"with `auto_cost_extraction: true`, `fitted`, or `{DEFAULT_DRAM}` for "
-    "`mem_type: dram`; otherwise nothing is computed",
-    origin=Origin.NESTMAP,
-)
-_TECHNOLOGY: Final = Field(
-    "technology",
-    "the technology node of the memory; only if its costs are computed, and not for DRAM",
-    NODE,
-    "28",
-    Need.OPTIONAL,
-    otherwise=f"the `technology` of the accelerator, else {DEFAULT_TECHNOLOGY:g}; for the cells of "
-    "an IMC array, the node of the array",
-    origin=Origin.NESTMAP,
-)
-
-COST_FIELDS: Final = (
-    *(_R_COST, _W_COST, _AREA, _LEAKAGE),
-    *(_EXTRACTION, _KIND, _COST, _TECHNOLOGY),
-)
-"""The fields of a memory that state its costs or how to compute them."""
 
 
 @final
@@ -186,7 +89,7 @@ class CostSources:
     ``technology`` is the node of the whole accelerator, if stated.
     """
 
-    technology: Node | None = None
+    technology: float | None = None
     cacti: CactiClient = cacti_cost
 
 
@@ -233,104 +136,84 @@ class MemoryDescription:
         return cost if self.bank is None else self.bank.share(cost, self.width)
 
 
-def memory_cost(
-    fields: Mapping[Field, Node], built: MemoryDescription, sources: CostSources
-) -> MemoryCost:
-    """The cost of a memory; ``fields`` are the fields present in the file.
+def memory_cost(given: MemoryFields, built: MemoryDescription, sources: CostSources) -> MemoryCost:
+    """The cost of a memory.
 
     Raises:
         InputError: if the fields do not determine the cost, or contradict each other.
     """
-    given = _given(fields)
-    if not _is_computed(fields):
-        _check_unused(fields)
-        for field, figure in ((_R_COST, "read_energy"), (_W_COST, "write_energy")):
-            if figure not in given:
-                expected = f"the field {field.name} (pJ per access), or cost: {SramModel.FITTED}"
-                raise built.node.error(expected, f"no {field.name}")
-        return MemoryCost(**({"area": 0.0, "leakage": 0.0} | given))
-    model = _model(fields)
+    figures = {"read_energy": given.r_cost, "write_energy": given.w_cost}
+    figures |= {"area": given.area, "leakage": given.leakage}
+    stated = {name: value for name, value in figures.items() if value is not None}
+    if not _is_computed(given, built.node):
+        _check_unused(given, built.node)
+        for name, value in (("r_cost", given.r_cost), ("w_cost", given.w_cost)):
+            if value is None:
+                expected = f"the field {name} (pJ per access), or cost: {SramModel.FITTED}"
+                raise built.node.error(expected, f"no {name}")
+        return MemoryCost(**({"area": 0.0, "leakage": 0.0} | stated))
+    model = _model(given, built.node)
     found = (
-        _sram_cost(model, fields, built, sources)
+        _sram_cost(model, given, built, sources)
         if isinstance(model, SramModel)
-        else _dram_cost(model, fields, built)
+        else _dram_cost(model, given, built)
     )
     # As in ZigZag, auto_cost_extraction alone replaces stated values; cost does not.
-    stay = given if _COST in fields else {k: v for k, v in given.items() if k == "leakage"}
+    stay = stated if given.cost else {k: v for k, v in stated.items() if k == "leakage"}
     return copy_with(found, dict(stay))
 
 
-def _given(fields: Mapping[Field, Node]) -> dict[str, float]:
-    """The stated costs, by their names in :class:`MemoryCost`."""
-    readers = {
-        _R_COST: ("read_energy", energy),
-        _W_COST: ("write_energy", energy),
-        _AREA: ("area", area),
-        _LEAKAGE: ("leakage", power),
-    }
-    return {
-        figure: read(fields[field]) for field, (figure, read) in readers.items() if field in fields
-    }
-
-
-def _is_computed(fields: Mapping[Field, Node]) -> bool:
+def _is_computed(given: MemoryFields, node: Node) -> bool:
     """Whether a model computes the cost: ``cost`` names one, or ZigZag's switch is on."""
-    switch = fields.get(_EXTRACTION)
-    is_on = switch.boolean() if switch else _COST in fields
-    if _COST in fields and not is_on:
-        raise fields[_COST].error(
-            "either cost or auto_cost_extraction: false", "cost with auto_cost_extraction: false"
-        )
-    return is_on
+    is_on = given.auto_cost_extraction
+    if given.cost and is_on is False:
+        expected = "either cost or auto_cost_extraction: false"
+        raise node.at("cost").error(expected, "cost with auto_cost_extraction: false")
+    return bool(given.cost) if is_on is None else is_on
 
 
-def _check_unused(fields: Mapping[Field, Node]) -> None:
-    kind = fields.get(_KIND)
-    if kind is not None and kind.text(_KIND.kind) not in list(MemoryKind):
-        found = f"the unknown type {shortened(repr(kind.text(_KIND.kind)))}"
-        warn_of_input(kind.where, found, one_of(MemoryKind))
-    if _TECHNOLOGY in fields:
-        technology(fields[_TECHNOLOGY])
+def _check_unused(given: MemoryFields, node: Node) -> None:
+    if given.mem_type is not None and given.mem_type not in list(MemoryKind):
+        found = f"the unknown type {shortened(repr(given.mem_type))}"
+        warn_of_input(node.at("mem_type").where, found, one_of(MemoryKind))
+    if given.technology is not None:
         expected = f"cost: {SramModel.FITTED} or {SramModel.CACTI}, without which it has no effect"
-        raise fields[_TECHNOLOGY].error(expected, "technology without cost")
+        raise node.at("technology").error(expected, "technology without cost")
 
 
-def _model(fields: Mapping[Field, Node]) -> SramModel | DramPreset:
+def _model(given: MemoryFields, node: Node) -> SramModel | DramPreset:
     """The model that ``cost`` names, else the default one of the ``mem_type``."""
     from nestmap.costmodel.memory_cost.dram import DramPreset  # noqa: PLC0415 (imports numba)
 
-    kind = fields[_KIND].choice(MemoryKind) if _KIND in fields else None
-    if _COST not in fields:
+    kind = node.at("mem_type").choice(MemoryKind) if given.mem_type else None
+    name = given.cost
+    if name is None:
         return DramPreset(DEFAULT_DRAM) if kind is MemoryKind.DRAM else SramModel.FITTED
-    named = fields[_COST]
-    name = named.one_of([*SramModel, *DramPreset])
+    node.at("cost").one_of([*SramModel, *DramPreset])
     suited = list(DramPreset) if kind is MemoryKind.DRAM else list(SramModel)
     if kind is not None and name not in suited:
-        raise named.error(f"{suggestion(name, suited)} for mem_type: {kind}")
+        raise node.at("cost").error(f"{suggestion(name, suited)} for mem_type: {kind}")
     return SramModel(name) if name in list(SramModel) else DramPreset(name)
 
 
-def _dram_cost(
-    preset: DramPreset, fields: Mapping[Field, Node], built: MemoryDescription
-) -> MemoryCost:
+def _dram_cost(preset: DramPreset, given: MemoryFields, built: MemoryDescription) -> MemoryCost:
     from nestmap.costmodel.memory_cost.dram import dram_cost  # noqa: PLC0415 (imports numba)
 
-    if _TECHNOLOGY in fields:
+    if given.technology is not None:
         expected = "no technology: the energies of a DRAM are those of its standard"
-        raise fields[_TECHNOLOGY].error(expected, f"technology with {preset}")
+        raise built.node.at("technology").error(expected, f"technology with {preset}")
     return dram_cost(preset, built.width)
 
 
 def _sram_cost(
-    model: SramModel, fields: Mapping[Field, Node], built: MemoryDescription, sources: CostSources
+    model: SramModel, given: MemoryFields, built: MemoryDescription, sources: CostSources
 ) -> MemoryCost:
-    named = fields.get(_TECHNOLOGY, None if built.bank else sources.technology)
-    macro = built.macro(technology(named) if named else None)
+    macro = built.macro(given.technology or (None if built.bank else sources.technology))
     if model is SramModel.CACTI:
         try:
             return built.part(sources.cacti(macro))
         except InputError as error:
-            raise fields[_COST].error(error.expected, error.found) from None
+            raise built.node.at("cost").error(error.expected, error.found) from None
     from nestmap.costmodel.memory_cost.sram import fitted_cost  # noqa: PLC0415 (imports numba)
 
     return built.part(fitted_cost(macro))

@@ -14,7 +14,7 @@ from nestmap.costmodel.memory_cost.sram import fitted_cost
 from nestmap.model import MemoryCost, MemoryInstance, MemoryMacro
 from nestmap.pipeline.frontend.bundled import resolve_accelerator
 from nestmap.pipeline.frontend.yaml.hardware.accelerator import parse_accelerator
-from nestmap.pipeline.frontend.yaml.hardware.memory_cost import DEFAULT_DRAM, DEFAULT_TECHNOLOGY
+from nestmap.pipeline.frontend.yaml.hardware.memory_fields import DEFAULT_DRAM, DEFAULT_TECHNOLOGY
 
 PORTS: Final = [
     ("read", 64, ["I1, tl", "I2, tl"]),
