@@ -15,7 +15,6 @@ from nestmap.model import (
     Workload,
 )
 from nestmap.model.design_space.space import DesignSpace
-from nestmap.pipeline.frontend.yaml.core_allocation import TILINGS
 from nestmap.pipeline.frontend.yaml.design_space import (
     CONDITIONS,
     DESIGN_SPACE,
@@ -26,8 +25,7 @@ from nestmap.pipeline.frontend.yaml.design_space import (
 )
 from nestmap.pipeline.frontend.yaml.design_space_parameters import PARAMETERS
 from nestmap.pipeline.frontend.yaml.field_schema import Field, Need, Origin, Part, Section
-from nestmap.pipeline.frontend.yaml.file_model import section_of
-from nestmap.pipeline.frontend.yaml.fused import SEGMENT
+from nestmap.pipeline.frontend.yaml.file_model import parts
 from nestmap.pipeline.frontend.yaml.hardware.accelerator import (
     AcceleratorFields,
     VectorUnitFields,
@@ -57,22 +55,24 @@ from nestmap.pipeline.frontend.yaml.hardware.multicore import (
 )
 from nestmap.pipeline.frontend.yaml.hardware.shared_memories import SHARED
 from nestmap.pipeline.frontend.yaml.layer import DENSITIES, LAYER, RELATIONS, SOURCES, precisions
-from nestmap.pipeline.frontend.yaml.mapping import (
+from nestmap.pipeline.frontend.yaml.mapping import parse_core_mapping, parse_mapping
+from nestmap.pipeline.frontend.yaml.mapping_fields import (
     HINTS,
+    LEVELS,
     LINKS,
-    MAPPING,
+    ORDER,
+    TILINGS,
     UNROLLED,
-    parse_core_mapping,
-    parse_mapping,
+    MappingFields,
+    SegmentFields,
 )
 from nestmap.pipeline.frontend.yaml.stream_mapping import (
     SPLITS,
-    STREAM_GROUP,
-    STREAM_LAYER,
-    STREAM_MAPPING,
     TILES,
+    StreamGroupFields,
+    StreamLayerFields,
+    StreamMappingFields,
 )
-from nestmap.pipeline.frontend.yaml.temporal_ordering import LEVELS, ORDER
 from nestmap.pipeline.frontend.yaml.workload import parse_workload_yaml
 
 Mapped = tuple[MappingConstraints, CoreMapping]
@@ -107,9 +107,9 @@ FORMATS: Final = (
         "`nestmap show --accelerator FILE` prints what was read.",
         _EXAMPLES / "accelerator.yaml",
         parse_accelerator,
-        (
-            *(section_of(AcceleratorFields), section_of(ArrayFields), section_of(MemoryFields)),
-            *(COMPRESSION, section_of(PortFields), MOVEMENTS, section_of(VectorUnitFields)),
+        parts(
+            *(AcceleratorFields, ArrayFields, MemoryFields),
+            *(COMPRESSION, PortFields, MOVEMENTS, VectorUnitFields),
         ),
     ),
     Format(
@@ -118,7 +118,7 @@ FORMATS: Final = (
         "as above.",
         _EXAMPLES / "imc_accelerator.yaml",
         parse_accelerator,
-        (section_of(ImcArrayFields),),
+        parts(ImcArrayFields),
     ),
     Format(
         "Several cores",
@@ -135,7 +135,7 @@ FORMATS: Final = (
         "[above](#operational-array).",
         _EXAMPLES / "core.yaml",
         parse_core,
-        (section_of(CoreFields),),
+        parts(CoreFields),
         Origin.STREAM,
     ),
     Format(
@@ -143,7 +143,7 @@ FORMATS: Final = (
         "A core that only stores. Memories and ports are as [above](#memory).",
         _EXAMPLES / "storage_core.yaml",
         parse_offchip_core,
-        (section_of(StorageCoreFields),),
+        parts(StorageCoreFields),
         Origin.STREAM,
     ),
     Format(
@@ -159,14 +159,14 @@ FORMATS: Final = (
         "What is fixed about how layers are mapped (`--mapping FILE`); all else is searched.",
         _EXAMPLES / "mapping.yaml",
         _parse_mapping,
-        (MAPPING, UNROLLED, HINTS, LINKS, ORDER, LEVELS, SEGMENT, TILINGS),
+        parts(*(MappingFields, UNROLLED, HINTS, LINKS, ORDER, LEVELS, SegmentFields, TILINGS)),
     ),
     Format(
         "Mapping as in present Stream",
         "The form that Stream later than 0.0.8 writes, which is read, too.",
         _EXAMPLES / "mapping_stream.yaml",
         _parse_mapping,
-        (STREAM_MAPPING, STREAM_LAYER, SPLITS, STREAM_GROUP, TILES),
+        parts(*(StreamMappingFields, StreamLayerFields, SPLITS, StreamGroupFields, TILES)),
         Origin.STREAM,
     ),
     Format(

@@ -319,7 +319,7 @@ MAPPING_FAULTS = (
         "items of temporal_ordering",
     ),
     Fault(
-        "W: {sram: 1", "W: {'': 1", "12: [0].memory_levels.W.", "an empty key", "name of a memory"
+        "W: {sram: 1", "W: {'': 1", "12: [0].memory_levels.W.", "the key ''", "below each memory"
     ),
     Fault("W: {sram: 1, dram: 2}", "W: 3", "12: [0].memory_levels.W", "3", "such as {sram: 3"),
     Fault("W: {sram", "2W: {sram", "12: [0].memory_levels.2W", "the key '2W'", "by layer operand"),

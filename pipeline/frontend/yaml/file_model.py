@@ -19,8 +19,9 @@ from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_va
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from nestmap.model.errors import InputError, shortened, suggestion
+from nestmap.model.mapping.constraints import FieldPlaces
 from nestmap.pipeline.frontend.yaml import field_schema
-from nestmap.pipeline.frontend.yaml.field_schema import Need, Origin, Section, one_of
+from nestmap.pipeline.frontend.yaml.field_schema import Entries, Need, Origin, Part, Section, one_of
 from nestmap.pipeline.frontend.yaml.located_node import LARGEST, Node
 
 M = TypeVar("M", bound="FileModel")
@@ -89,6 +90,13 @@ def different(items: tuple[str, ...]) -> tuple[str, ...]:
     return items
 
 
+def as_list(given: object) -> object:
+    """A list, of one item if a single one is given."""
+    if given is None or isinstance(given, tuple):
+        return cast("tuple[object, ...] | None", given)
+    return (given,)
+
+
 Operand = Annotated[str, Field(pattern=NAME_PATTERN), Written("a memory operand such as I1")]
 Operands = Annotated[tuple[Operand, ...], AfterValidator(different)]
 ArrayDimension = Annotated[Text, Written("an array dimension such as D1")]
@@ -137,6 +145,14 @@ def _values(node: Node) -> object:
     return node
 
 
+def places_of(node: Node) -> FieldPlaces:
+    """The places of the fields of a mapping, if a file states them."""
+    fields = node.entries().items()
+    return FieldPlaces(
+        known=tuple((name, x.place) for name, x in fields if x.line and not x.is_null)
+    )
+
+
 def check_known(node: Node, field: str, names: Collection[str], known: Collection[str]) -> None:
     """Checks that all ``names``, which a field of ``node`` lists, are known.
 
@@ -156,10 +172,13 @@ def _located(error: ValidationError, node: Node, model: type[FileModel]) -> Inpu
     """The first error, at its place in the file."""
     details = error.errors(include_url=False)
     first = next((x for kind in _ORDER for x in details if x["type"] == kind), details[0])
+    is_key = first["loc"][-1:] == ("[key]",)
+    *before, last = (first["loc"][:-1] if is_key else first["loc"]) or ("",)
     place = _Place(node, model)
-    *before, last = first["loc"] or ("",)
     for step in before:
         place = place.at(step)
+    if is_key:
+        return place.node.at(last).error(place.kind, f"the key {shortened(repr(last))}")
     if first["type"] == "extra_forbidden":
         return place.unknown(str(last))
     is_missing = first["type"] == "missing"  # perhaps an item of a list
@@ -177,14 +196,14 @@ class _Place:
 
     def at(self, step: str | int) -> "_Place":
         """The value at a field, a key or in a list."""
-        if step == "[key]":  # an error about the key, which stands where its value does
-            return self
         model, annotation = _model(self.annotation), _bare(self.annotation)
         if model is not None:
             annotation = _annotation(model, str(step))
         else:
             annotation = get_args(annotation)[0 if get_origin(annotation) is tuple else 1]
-        return _Place(self.node.at(step), annotation, _kind(annotation) or self.kind)
+        is_alone = isinstance(step, int) and not self.node.is_sequence  # see as_list
+        node = self.node if is_alone else self.node.at(step)
+        return _Place(node, annotation, _kind(annotation) or self.kind)
 
     def unknown(self, name: str) -> InputError:
         """The error about a field that is not known here."""
@@ -196,8 +215,6 @@ class _Place:
     def error(self, detail: ErrorDetails) -> InputError:
         """What is wrong here, in the words of the declaration."""
         kind, context = detail["type"], detail.get("ctx", {})
-        if detail["loc"][-1:] == ("[key]",):
-            return self.node.error(self.kind, f"the key {shortened(repr(detail['input']))}")
         if kind == "repeated":
             item = self.at(context["at"])
             return item.node.error(f"{item.kind}, each once", f"a second {context['item']}")
@@ -284,6 +301,11 @@ def section_of(model: type[FileModel]) -> Section:
         meaning=" ".join((inspect.getdoc(model) or "").split()),
         fields=tuple(_field(model, name, said.get(name, "")) for name in model.model_fields),
     )
+
+
+def parts(*declared: type[FileModel] | Entries | Section) -> tuple[Part, ...]:
+    """The parts of a format, some of which are models."""
+    return tuple(section_of(x) if isinstance(x, type) else x for x in declared)
 
 
 def _field(model: type[FileModel], name: str, meaning: str) -> field_schema.Field:

@@ -3,7 +3,6 @@
 from enum import StrEnum
 from typing import Final
 
-from nestmap.pipeline.frontend.yaml.core_allocation import TILINGS
 from nestmap.pipeline.frontend.yaml.design_space import (
     CONDITIONS,
     DESIGN_SPACE,
@@ -13,8 +12,7 @@ from nestmap.pipeline.frontend.yaml.design_space import (
 )
 from nestmap.pipeline.frontend.yaml.design_space_parameters import PARAMETERS
 from nestmap.pipeline.frontend.yaml.field_schema import Part
-from nestmap.pipeline.frontend.yaml.file_model import section_of
-from nestmap.pipeline.frontend.yaml.fused import SEGMENT
+from nestmap.pipeline.frontend.yaml.file_model import parts
 from nestmap.pipeline.frontend.yaml.hardware.accelerator import AcceleratorFields, VectorUnitFields
 from nestmap.pipeline.frontend.yaml.hardware.array import ArrayFields, ImcArrayFields
 from nestmap.pipeline.frontend.yaml.hardware.connections import CONNECTION, CORE_PAIRS
@@ -34,15 +32,23 @@ from nestmap.pipeline.frontend.yaml.hardware.multicore import (
 )
 from nestmap.pipeline.frontend.yaml.hardware.shared_memories import SHARED
 from nestmap.pipeline.frontend.yaml.layer import DENSITIES, LAYER, RELATIONS, SOURCES
-from nestmap.pipeline.frontend.yaml.mapping import HINTS, LINKS, MAPPING, UNROLLED
+from nestmap.pipeline.frontend.yaml.mapping_fields import (
+    HINTS,
+    LEVELS,
+    LINKS,
+    ORDER,
+    TILINGS,
+    UNROLLED,
+    MappingFields,
+    SegmentFields,
+)
 from nestmap.pipeline.frontend.yaml.stream_mapping import (
     SPLITS,
-    STREAM_GROUP,
-    STREAM_LAYER,
-    STREAM_MAPPING,
     TILES,
+    StreamGroupFields,
+    StreamLayerFields,
+    StreamMappingFields,
 )
-from nestmap.pipeline.frontend.yaml.temporal_ordering import LEVELS, ORDER
 
 
 class FileFormat(StrEnum):
@@ -63,24 +69,25 @@ class FileFormat(StrEnum):
 
 
 HARDWARE: Final = (
-    *(section_of(ArrayFields), section_of(ImcArrayFields), section_of(MemoryFields)),
-    *(COMPRESSION, section_of(PortFields), MOVEMENTS, section_of(VectorUnitFields)),
+    *(ArrayFields, ImcArrayFields, MemoryFields),
+    *(COMPRESSION, PortFields, MOVEMENTS, VectorUnitFields),
 )
 """The parts that accelerators and cores have in common."""
 
 PARTS: Final[dict[FileFormat, tuple[Part, ...]]] = {
-    FileFormat.ACCELERATOR: (section_of(AcceleratorFields), *HARDWARE),
+    FileFormat.ACCELERATOR: parts(AcceleratorFields, *HARDWARE),
     FileFormat.CORES: (MULTICORE, CORES, CONNECTION, SHARED, COORDINATES, COPIES),
-    FileFormat.CORE: (section_of(CoreFields), section_of(StorageCoreFields), *HARDWARE),
-    FileFormat.MAPPING: (MAPPING, UNROLLED, HINTS, LINKS, ORDER, LEVELS, SEGMENT, TILINGS),
+    FileFormat.CORE: parts(CoreFields, StorageCoreFields, *HARDWARE),
+    FileFormat.MAPPING: parts(
+        *(MappingFields, UNROLLED, HINTS, LINKS, ORDER, LEVELS, SegmentFields, TILINGS)
+    ),
     FileFormat.WORKLOAD: (LAYER, RELATIONS, SOURCES, DENSITIES),
     FileFormat.SPACE: (DESIGN_SPACE, PARAMETERS, FIELDS, CONDITIONS, NETWORKS, OBJECTIVES),
 }
 """The parts of each format; sections with the same path are alternatives."""
 
-MAPPING_OF_STREAM: Final[tuple[Part, ...]] = (
-    *(STREAM_MAPPING, STREAM_LAYER, SPLITS),
-    *(STREAM_GROUP, TILES),
+MAPPING_OF_STREAM: Final = parts(
+    *(StreamMappingFields, StreamLayerFields, SPLITS, StreamGroupFields, TILES)
 )
 """The parts of mapping files of present Stream."""
 

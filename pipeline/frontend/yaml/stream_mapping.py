@@ -6,7 +6,9 @@ network is known (:mod:`nestmap.model.multicore.placed_tilings`).
 
 import re
 from collections.abc import Iterator
-from typing import Final
+from typing import Annotated, Final
+
+from pydantic import BeforeValidator
 
 from nestmap.model.errors import warn_of_input
 from nestmap.model.mapping.constraints import FieldPlaces
@@ -16,81 +18,106 @@ from nestmap.model.multicore.core_constraints import (
     GroupTiling,
     PlacedLoop,
 )
-from nestmap.pipeline.frontend.yaml.core_allocation import parse_cores, places_of
-from nestmap.pipeline.frontend.yaml.field_schema import (
-    ITEM,
-    Entries,
-    Field,
-    Form,
-    Need,
-    Origin,
-    Section,
+from nestmap.pipeline.frontend.yaml.field_schema import ITEM, Entries, Form, Need, Origin
+from nestmap.pipeline.frontend.yaml.file_model import (
+    Count,
+    FileModel,
+    Number,
+    Text,
+    Written,
+    as_list,
+    places_of,
+    read_fields,
 )
 from nestmap.pipeline.frontend.yaml.located_node import Node
 
-_LARGEST: Final = 2**31 - 1
 _POSITION: Final = re.compile(r"D(0|[1-9][0-9]?)")
 _OF_NODE: Final = re.compile(r"(.+)\.D(0|[1-9][0-9]?)")
 _DIMENSION: Final = "a dimension by its position, such as D6"
 _SHARED: Final = "a dimension of a node, such as node.D2"
-_WHOLE: Final = "a whole number of at least 1"
 _SPLITS: Final = "a list of dimensions and numbers of parts"
 _TILES: Final = "a list of dimensions and sizes of tiles"
 
-
-def _ignored(name: str, meaning: str, example: str) -> Field:
-    return Field(name, meaning, "anything", example, Need.IGNORED, origin=Origin.STREAM)
+_Positive = Annotated[Count, Written("a whole number of at least 1")]
 
 
-_LAYERS: Final = Field(
-    "layers", "the [cores and tilings](#layer-of-stream) of nodes", "a list of layers", ""
-)
-_GROUPS: Final = Field(
-    "fused_groups",
-    "the [groups](#fused-group) of layers that are cut together",
-    "a list of groups",
-    "",
-    Need.OPTIONAL,
-    default="[]",
-)
-STREAM_MAPPING: Final = Section(
-    "Mapping of Stream",
-    (),
-    "What Stream later than 0.0.8 reads. For one core it fixes nothing.",
-    (_LAYERS, _GROUPS, _ignored("runtime_args", "for Stream's compiler", "{input: {}}")),
-)
+class _Tile(FileModel, frozen=True):
+    """A dimension that cuts a group, and the size of a tile."""
 
-_NAME: Final = Field(
-    "name",
-    "nodes that the entry applies to; of several entries of a name the first counts",
-    "the name of a node, or an operator type",
-    "Conv",
-)
-_CORES: Final = Field(
-    "core_allocation",
-    "the cores that the nodes may run on",
-    "a list of numbers of cores, or a list of such lists",
-    "[[0, 1, 2, 3]]",
-    Need.OPTIONAL,
-    otherwise="every core that can run the layer",
-)
-_INTER: Final = Field(
-    "inter_core_tiling",
-    "dimensions that split a node for several cores, and numbers of [parts](#splits)",
-    _SPLITS,
-    "[[{dim: D6, split: 4}]]",
-    Need.OPTIONAL,
-    default="[]",
-)
-STREAM_LAYER: Final = Section(
-    "Layer of Stream",
-    (_LAYERS.name, ITEM),
-    "The cores of a node, and its parts for them.",
-    (_NAME, _CORES, _INTER, _ignored("kernel", "for Stream's compiler", "{name: gemm}")),
-)
+    dim: Annotated[Text, Written(_SHARED)]
+    tile: _Positive
+
+
+class _Split(FileModel, frozen=True):
+    """A dimension that splits a node, and the number of parts."""
+
+    dim: Annotated[Text, Written(_DIMENSION)]
+    split: _Positive
+
+
+class StreamLayerFields(FileModel, frozen=True, title="Layer of Stream"):
+    """The cores of a node, and its parts for them."""
+
+    at = ("layers", ITEM)
+
+    name: Annotated[Text, Written("the name of a node, or an operator type", "Conv")]
+    """Nodes that the entry applies to; of several entries of a name the first counts."""
+    core_allocation: Annotated[
+        tuple[
+            Annotated[
+                tuple[Annotated[Number, Written("the number of a core")], ...],
+                BeforeValidator(as_list),
+            ],
+            ...,
+        ],
+        Written(
+            "a list of numbers of cores, or a list of such lists",
+            "[[0, 1, 2, 3]]",
+            otherwise="every core that can run the layer",
+        ),
+    ] = ()
+    """The cores that the nodes may run on."""
+    inter_core_tiling: Annotated[
+        tuple[object, ...], Written(_SPLITS, "[[{dim: D6, split: 4}]]")
+    ] = ()
+    """Dimensions that split a node for several cores, and numbers of [parts](#splits)."""
+    kernel: Annotated[
+        object, Written("anything", "{name: gemm}", need=Need.IGNORED, origin=Origin.STREAM)
+    ] = None
+    """For Stream's compiler."""
+
+
+class StreamGroupFields(FileModel, frozen=True, title="Fused group"):
+    """Layers that are cut together, so that parts of one follow parts of the other."""
+
+    at = ("fused_groups", ITEM)
+
+    name: Annotated[Text, Written("a name", "front")]
+    """The name of the group."""
+    layers: Annotated[tuple[Text, ...], Written("names of nodes or operator types", "[Conv, Relu]")]
+    """The members; a node that several groups may mean belongs to that whose tiling is nearest."""
+    intra_core_tiling: Annotated[
+        tuple[_Tile, ...], Written(_TILES, "[{dim: conv2.D2, tile: 1}]")
+    ] = ()
+    """Dimensions that cut the members, and sizes of [tiles](#tiles-of-a-group)."""
+
+
+class StreamMappingFields(FileModel, frozen=True, title="Mapping of Stream"):
+    """What Stream later than 0.0.8 reads. For one core it fixes nothing."""
+
+    layers: Annotated[tuple[StreamLayerFields, ...], Written("a list of layers")]
+    """The [cores and tilings](#layer-of-stream) of nodes."""
+    fused_groups: Annotated[tuple[StreamGroupFields, ...], Written("a list of groups")] = ()
+    """The [groups](#fused-group) of layers that are cut together."""
+    runtime_args: Annotated[
+        object, Written("anything", "{input: {}}", need=Need.IGNORED, origin=Origin.STREAM)
+    ] = None
+    """For Stream's compiler."""
+
+
 SPLITS: Final = Entries(
     "Splits",
-    (*STREAM_LAYER.at, _INTER.name),
+    (*StreamLayerFields.at, "inter_core_tiling"),
     "Positions count the dimensions B, OX, OY, FX, FY, C, K, G of a convolution; the stacks, rows, "
     "inner elements and columns of a product; the axes of the output of a vector operator.",
     _SPLITS,
@@ -99,31 +126,9 @@ SPLITS: Final = Entries(
         Form("[{dim: D2, split: 2}]", "the same in a further list"),
     ),
 )
-
-_GROUP: Final = Field("name", "the name of the group", "a name", "front")
-_MEMBERS: Final = Field(
-    "layers",
-    "the members; a node that several groups may mean belongs to that whose tiling is nearest",
-    "names of nodes or operator types",
-    "[Conv, Relu]",
-)
-_INTRA: Final = Field(
-    "intra_core_tiling",
-    "dimensions that cut the members, and sizes of [tiles](#tiles-of-a-group)",
-    _TILES,
-    "[{dim: conv2.D2, tile: 1}]",
-    Need.OPTIONAL,
-    default="[]",
-)
-STREAM_GROUP: Final = Section(
-    "Fused group",
-    (_GROUPS.name, ITEM),
-    "Layers that are cut together, so that parts of one follow parts of the other.",
-    (_GROUP, _MEMBERS, _INTRA),
-)
 TILES: Final = Entries(
     "Tiles of a group",
-    (*STREAM_GROUP.at, _INTRA.name),
+    (*StreamGroupFields.at, "intra_core_tiling"),
     "A dimension of one member, and of all others along which they make what it reads, or read "
     "what it makes.",
     _TILES,
@@ -133,7 +138,7 @@ TILES: Final = Entries(
 
 def is_stream_mapping(root: Node) -> bool:
     """Whether a mapping file is one of present Stream."""
-    return root.is_mapping and _LAYERS.name in root.entries()
+    return root.is_mapping and "layers" in root.entries()
 
 
 def parse_stream_mapping(root: Node) -> CoreMapping:
@@ -142,79 +147,58 @@ def parse_stream_mapping(root: Node) -> CoreMapping:
     Raises:
         InputError: if the file does not match the schema; the error names line and field.
     """
-    fields = root.fields(STREAM_MAPPING)
+    given = read_fields(root, StreamMappingFields)
     entries: dict[str, CoreAllocation] = {}
-    for node in fields[_LAYERS].sequence(_LAYERS.kind):
-        entry = _allocation(node)
-        first = entries.setdefault(entry.target, entry)
-        if first != entry:
+    for i, layer in enumerate(given.layers):
+        node = root.at("layers", i)
+        entry = _allocation(node, layer)
+        if entries.setdefault(entry.target, entry) != entry:
             found = f"a second entry for {entry.target!r} that differs"
             warn_of_input(node.where, found, "one entry for each name: the first counts")
-    groups = fields[_GROUPS].sequence(_GROUPS.kind) if _GROUPS in fields else ()
     tilings: list[GroupTiling] = []
-    for node in groups:
-        added = tuple(_group(node))
+    for i, group in enumerate(given.fused_groups):
+        node = root.at("fused_groups", i)
+        added = tuple(_tilings(node, group))
         if {x.group for x in added} & {x.group for x in tilings}:
-            raise node.error("one group for each name", f"a second group {added[0].group!r}")
+            raise node.error("one group for each name", f"a second group {group.name!r}")
         tilings += added
     return CoreMapping(entries=tuple(entries.values()), groups=tuple(tilings))
 
 
-def _allocation(node: Node) -> CoreAllocation:
-    fields = node.fields(STREAM_LAYER)
-    cores = fields[_CORES].sequence(_CORES.kind) if _CORES in fields else ()
-    ids = (x for item in cores for x in parse_cores(item))
+def _allocation(node: Node, given: StreamLayerFields) -> CoreAllocation:
     with node.locate_errors():
         return CoreAllocation(
-            target=fields[_NAME].text(_NAME.kind),
-            cores=tuple(dict.fromkeys(ids)),
-            placed=_splits(fields[_INTER]) if _INTER in fields else (),
-            places=places_of(fields),
+            target=given.name,
+            cores=tuple(dict.fromkeys(core for cores in given.core_allocation for core in cores)),
+            placed=tuple(_splits(node.at("inter_core_tiling"))) if given.inter_core_tiling else (),
+            places=places_of(node),
         )
 
 
-def _splits(node: Node) -> tuple[PlacedLoop, ...]:
+def _splits(node: Node) -> Iterator[PlacedLoop]:
     items = node.sequence(_SPLITS)
     nested = [item for item in items if item.is_sequence]
     if len(nested) > 1:
         raise node.error("one tiling", f"{len(nested)} tilings")
-    return tuple(_split(item) for x in nested or [node] for item in x.sequence(_SPLITS))
-
-
-def _split(node: Node) -> PlacedLoop:
-    dimension, parts = _pair(node, "split", "{dim: D6, split: 4}")
-    matched = _POSITION.fullmatch(dimension.text(_DIMENSION))
-    if matched is None:
-        raise dimension.error(_DIMENSION)
-    return PlacedLoop(position=int(matched[1]), parts=_count(parts))
-
-
-def _pair(node: Node, number: str, example: str) -> tuple[Node, Node]:
-    """A dimension and a number, which stand in a mapping of two fields."""
-    fields = node.entries(example)
-    if fields.keys() != {"dim", number}:
-        raise node.error(f"dim and {number}, as in {example}", f"fields {', '.join(fields)}")
-    return fields["dim"], fields[number]
-
-
-def _count(node: Node) -> int:
-    return node.integer(_WHOLE, minimum=1, maximum=_LARGEST)
-
-
-def _group(node: Node) -> Iterator[GroupTiling]:
-    fields = node.fields(STREAM_GROUP)
-    name, members = fields[_GROUP].text(_GROUP.kind), fields[_MEMBERS].sequence(_MEMBERS.kind)
-    names = tuple(member.text(_MEMBERS.kind) for member in members)
-    for item in fields[_INTRA].sequence(_TILES) if _INTRA in fields else ():
-        dimension, tile = _pair(item, "tile", "{dim: node.D2, tile: 1}")
-        matched = _OF_NODE.fullmatch(dimension.text(_SHARED))
+    for place in (item for x in nested or [node] for item in x.sequence(_SPLITS)):
+        split = read_fields(place, _Split)
+        matched = _POSITION.fullmatch(split.dim)
         if matched is None:
-            raise dimension.error(_SHARED)
+            raise place.at("dim").error(_DIMENSION)
+        yield PlacedLoop(position=int(matched[1]), parts=split.split)
+
+
+def _tilings(node: Node, given: StreamGroupFields) -> Iterator[GroupTiling]:
+    for i, tile in enumerate(given.intra_core_tiling):
+        place = node.at("intra_core_tiling", i)
+        matched = _OF_NODE.fullmatch(tile.dim)
+        if matched is None:
+            raise place.at("dim").error(_SHARED)
         yield GroupTiling(
-            group=name,
-            members=names,
+            group=given.name,
+            members=given.layers,
             node=matched[1],
             position=int(matched[2]),
-            tile=_count(tile),
-            places=FieldPlaces(known=(("dim", item.place),) if item.line else ()),
+            tile=tile.tile,
+            places=FieldPlaces(known=(("dim", place.place),) if place.line else ()),
         )

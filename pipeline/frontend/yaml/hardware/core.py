@@ -1,15 +1,17 @@
 """Reads the cores of multi-core accelerators; each is described like an accelerator."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Final
+
+from pydantic import BeforeValidator
 
 from nestmap.model import ArraySide, OperationalArray, SpatialMapping
 from nestmap.model.base import copy_with
 from nestmap.model.multicore.accelerator import ComputeCore, CoreId, StorageCore
 from nestmap.pipeline.frontend.yaml.field_schema import Need, Origin
-from nestmap.pipeline.frontend.yaml.file_model import Text, Written, read_fields
+from nestmap.pipeline.frontend.yaml.file_model import Text, Written, as_list, read_fields
 from nestmap.pipeline.frontend.yaml.hardware.accelerator import (
     AcceleratorFields,
     HardwareFields,
@@ -22,7 +24,8 @@ from nestmap.pipeline.frontend.yaml.hardware.memory_cost import CactiClient
 from nestmap.pipeline.frontend.yaml.layer import operator_type
 from nestmap.pipeline.frontend.yaml.load import read_yaml
 from nestmap.pipeline.frontend.yaml.located_node import Node
-from nestmap.pipeline.frontend.yaml.mapping import parse_spatial_mapping
+from nestmap.pipeline.frontend.yaml.mapping import spatial_mapping_of
+from nestmap.pipeline.frontend.yaml.mapping_fields import Unrollings
 
 _OPERATORS: Final = "a list of operator types such as Conv"
 _DATAFLOWS: Final = "lists of loops by array dimension, such as D1: [...], or a list of these"
@@ -68,7 +71,9 @@ class CoreFields(AcceleratorFields, frozen=True, title="Core that computes"):
     """The operators that the core runs, if restricted. Vector operators (pooling, activations,
     additions) run only on cores that list them."""
     dataflows: Annotated[
-        object, Written(_DATAFLOWS, '{D1: ["K, 16"], D2: ["C, 4"]}', otherwise="any")
+        tuple[Unrollings, ...] | None,
+        BeforeValidator(as_list),
+        Written(_DATAFLOWS, '{D1: ["K, 16"], D2: ["C, 4"]}', otherwise="any"),
     ] = None
     """The [spatial mappings](#unrolled-loops) that the core supports, one or a list."""
     operand_precision: Annotated[object, _PRECISION] = None
@@ -144,12 +149,12 @@ def core_of(root: Node, number: CoreId, default: CoreType, cacti: CactiClient) -
 def _compute(root: Node, number: CoreId, cacti: CactiClient) -> ComputeCore:
     given = read_fields(root, CoreFields)
     accelerator = accelerator_of(root, given, cacti)
-    flows = None if given.dataflows is None else root.at("dataflows")
-    with (flows or root).locate_errors():
+    flows = given.dataflows
+    with (root if flows is None else root.at("dataflows")).locate_errors():
         return ComputeCore(
             id=number,
             accelerator=accelerator,
-            dataflows=_dataflows(flows) if flows else (),
+            dataflows=() if flows is None else _dataflows(root.at("dataflows"), flows),
             operators=_operators(root, given.operator_types),
         )
 
@@ -166,11 +171,13 @@ def _operators(root: Node, names: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _dataflows(node: Node) -> tuple[SpatialMapping, ...]:
-    flows = node.sequence() if node.is_sequence else (node,)
-    if not flows or not (node.is_sequence or node.entries(_DATAFLOWS)):
+def _dataflows(
+    node: Node, flows: Sequence[Mapping[str, Sequence[str]]]
+) -> tuple[SpatialMapping, ...]:
+    nodes = node.sequence() if node.is_sequence else (node,)
+    if not flows or not (node.is_sequence or flows[0]):
         raise node.error(_DATAFLOWS)
-    return tuple(map(parse_spatial_mapping, flows))
+    return tuple(map(spatial_mapping_of, nodes, flows))
 
 
 def _storage(root: Node, number: CoreId, cacti: CactiClient) -> StorageCore:

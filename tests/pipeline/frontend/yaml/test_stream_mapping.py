@@ -172,7 +172,13 @@ def test_dimensions_that_a_node_does_not_have_are_skipped(tmp_path: Path) -> Non
 FAULTS: Final = (
     Fault("dim: D6", "dim: K", "4: layers[0].inter_core_tiling[0][0].dim", "'K'", "such as D6"),
     Fault("split: 4", "split: 0", "4: layers[0].inter_core_tiling[0][0].split", "0", "1"),
-    Fault("split: 4", "parts: 4", "4: layers[0].inter_core_tiling[0][0]", "dim, parts", "split"),
+    Fault(
+        "split: 4",
+        "parts: 4",
+        "4: layers[0].inter_core_tiling[0][0].parts",
+        "the unknown field 'parts'",
+        "one of dim, split",
+    ),
     Fault(
         "[[{dim: D6, split: 4}]]",
         "[[{dim: D6, split: 4}], [{dim: D6, split: 2}]]",
