@@ -32,8 +32,6 @@ from nestmap.pipeline.frontend.yaml.hardware.accelerator import (
     parse_accelerator,
 )
 from nestmap.pipeline.frontend.yaml.hardware.array import ArrayFields, ImcArrayFields
-from nestmap.pipeline.frontend.yaml.hardware.connections import CONNECTION, CORE_PAIRS
-from nestmap.pipeline.frontend.yaml.hardware.copies import COPIES
 from nestmap.pipeline.frontend.yaml.hardware.core import (
     CoreFields,
     StorageCoreFields,
@@ -46,14 +44,17 @@ from nestmap.pipeline.frontend.yaml.hardware.memory_fields import (
     MemoryFields,
     PortFields,
 )
-from nestmap.pipeline.frontend.yaml.hardware.multicore import (
-    COORDINATES,
-    CORES,
-    MULTICORE,
-    MULTICORE_2024,
-    parse_multicore,
+from nestmap.pipeline.frontend.yaml.hardware.multicore import parse_multicore
+from nestmap.pipeline.frontend.yaml.hardware.multicore_fields import (
+    ENTRIES,
+    EQUAL_CORES,
+    PAIRS,
+    PLACES,
+    SHARED,
+    ConnectionFields,
+    Multicore2024Fields,
+    MulticoreFields,
 )
-from nestmap.pipeline.frontend.yaml.hardware.shared_memories import SHARED
 from nestmap.pipeline.frontend.yaml.layer import DENSITIES, LAYER, RELATIONS, SOURCES, precisions
 from nestmap.pipeline.frontend.yaml.mapping import parse_core_mapping, parse_mapping
 from nestmap.pipeline.frontend.yaml.mapping_fields import (
@@ -126,7 +127,7 @@ FORMATS: Final = (
         "it. Each core has a file, or stands in this one.",
         _EXAMPLES / "multicore.yaml",
         parse_multicore,
-        (MULTICORE, CORES, CONNECTION, SHARED, COORDINATES, COPIES),
+        parts(*(MulticoreFields, ENTRIES, ConnectionFields, SHARED, PLACES, EQUAL_CORES)),
         Origin.STREAM,
     ),
     Format(
@@ -151,7 +152,7 @@ FORMATS: Final = (
         "The older way to write them, which is read, too.",
         _EXAMPLES / "multicore_2024.yaml",
         parse_multicore,
-        (MULTICORE_2024, CORE_PAIRS),
+        parts(Multicore2024Fields, PAIRS),
         Origin.STREAM,
     ),
     Format(

@@ -50,7 +50,7 @@ FAULTS: Final = (
     Fault("_id: 3", "_id: dram", "7: offchip_core_id", "'dram'", "the number of a core"),
     Fault("_id: 3", "_id: 2", "7: offchip_core_id", "core 2, which computes", "of type offchip: o"),
     Fault("  1: tpu", "  0: tpu", "4: cores", "a second 0", "each number once"),
-    Fault("  1: tpu", "  one: tpu", "4: cores", "'one'", "two cores or more by number"),
+    Fault("  1: tpu", "  one: tpu", "4: cores", "'one'", "values by number"),
     Fault("  1: tpu", "  -1: tpu", "4: cores", "-1", "by number"),
     Fault("1: tpu_like.yaml", "1: tpu_lik.yaml", "4: cores.1", "'tpu_lik.yaml', wh", "tpu_like (o"),
     Fault("1: tpu_like.yaml", "1: 7", "4: cores.1", "7", "the file of a core, or the core itself"),

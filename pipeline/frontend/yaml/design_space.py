@@ -31,7 +31,7 @@ from nestmap.pipeline.frontend.yaml.design_space_parameters import (
 )
 from nestmap.pipeline.frontend.yaml.field_schema import Entries, Field, Form, Need, Section, one_of
 from nestmap.pipeline.frontend.yaml.file_kind import FileKind
-from nestmap.pipeline.frontend.yaml.hardware.multicore import CORES
+from nestmap.pipeline.frontend.yaml.hardware.multicore_fields import CORES
 from nestmap.pipeline.frontend.yaml.load import read_source
 from nestmap.pipeline.frontend.yaml.located_node import Node
 from nestmap.pipeline.frontend.yaml.quantities import plain_values
@@ -360,12 +360,12 @@ class _Reader:
 
     def _with_core_files(self, values: dict[str, object]) -> dict[str, object]:
         """The fields of an accelerator, with files of cores also relative to this one."""
-        cores = values.get(CORES.at[0])
+        cores = values.get(CORES)
         if not isinstance(cores, dict):
             return values
         given = cast("dict[str, object]", cores)
         found = {n: self._file(x) if isinstance(x, str) else x for n, x in given.items()}
-        return {**values, CORES.at[0]: found}
+        return {**values, CORES: found}
 
     def _file(self, name: str) -> str:
         """The name, or the path of the file that it names in the folder of the space."""

@@ -133,6 +133,9 @@ def read_fields(node: Node, model: type[M]) -> M:
 
 def _values(node: Node) -> object:
     """The value as Python has it, or the node itself if it is none of these."""
+    if node.is_numbered:
+        entries = node.numbered("values by number").items()
+        return {number: _values(entry) for number, entry in entries}
     if node.is_mapping:
         return {name: _values(entry) for name, entry in node.entries().items()}
     if node.is_sequence:
@@ -201,7 +204,8 @@ class _Place:
             annotation = _annotation(model, str(step))
         else:
             annotation = get_args(annotation)[0 if get_origin(annotation) is tuple else 1]
-        is_alone = isinstance(step, int) and not self.node.is_sequence  # see as_list
+        # A single item may stand for a list: see as_list.
+        is_alone = get_origin(_bare(self.annotation)) is tuple and not self.node.is_sequence
         node = self.node if is_alone else self.node.at(step)
         return _Place(node, annotation, _kind(annotation) or self.kind)
 

@@ -15,8 +15,6 @@ from nestmap.pipeline.frontend.yaml.field_schema import Part
 from nestmap.pipeline.frontend.yaml.file_model import parts
 from nestmap.pipeline.frontend.yaml.hardware.accelerator import AcceleratorFields, VectorUnitFields
 from nestmap.pipeline.frontend.yaml.hardware.array import ArrayFields, ImcArrayFields
-from nestmap.pipeline.frontend.yaml.hardware.connections import CONNECTION, CORE_PAIRS
-from nestmap.pipeline.frontend.yaml.hardware.copies import COPIES
 from nestmap.pipeline.frontend.yaml.hardware.core import CoreFields, StorageCoreFields
 from nestmap.pipeline.frontend.yaml.hardware.memory_fields import (
     COMPRESSION,
@@ -24,13 +22,16 @@ from nestmap.pipeline.frontend.yaml.hardware.memory_fields import (
     MemoryFields,
     PortFields,
 )
-from nestmap.pipeline.frontend.yaml.hardware.multicore import (
-    COORDINATES,
-    CORES,
-    MULTICORE,
-    MULTICORE_2024,
+from nestmap.pipeline.frontend.yaml.hardware.multicore_fields import (
+    ENTRIES,
+    EQUAL_CORES,
+    PAIRS,
+    PLACES,
+    SHARED,
+    ConnectionFields,
+    Multicore2024Fields,
+    MulticoreFields,
 )
-from nestmap.pipeline.frontend.yaml.hardware.shared_memories import SHARED
 from nestmap.pipeline.frontend.yaml.layer import DENSITIES, LAYER, RELATIONS, SOURCES
 from nestmap.pipeline.frontend.yaml.mapping_fields import (
     HINTS,
@@ -76,7 +77,9 @@ HARDWARE: Final = (
 
 PARTS: Final[dict[FileFormat, tuple[Part, ...]]] = {
     FileFormat.ACCELERATOR: parts(AcceleratorFields, *HARDWARE),
-    FileFormat.CORES: (MULTICORE, CORES, CONNECTION, SHARED, COORDINATES, COPIES),
+    FileFormat.CORES: parts(
+        *(MulticoreFields, ENTRIES, ConnectionFields, SHARED, PLACES, EQUAL_CORES)
+    ),
     FileFormat.CORE: parts(CoreFields, StorageCoreFields, *HARDWARE),
     FileFormat.MAPPING: parts(
         *(MappingFields, UNROLLED, HINTS, LINKS, ORDER, LEVELS, SegmentFields, TILINGS)
@@ -91,5 +94,5 @@ MAPPING_OF_STREAM: Final = parts(
 )
 """The parts of mapping files of present Stream."""
 
-CORES_2024: Final[tuple[Part, ...]] = (MULTICORE_2024, CORES, CORE_PAIRS, SHARED, COORDINATES)
+CORES_2024: Final = parts(Multicore2024Fields, ENTRIES, PAIRS, SHARED, PLACES)
 """The parts of files of several cores as in 2024."""

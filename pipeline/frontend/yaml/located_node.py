@@ -70,7 +70,10 @@ class Node:
         """The value of a field or an item, which must be there."""
         node = self
         for step in steps:
-            node = node.sequence()[step] if isinstance(step, int) else node.entries()[step]
+            if isinstance(step, str):
+                node = node.entries()[step]
+            else:
+                node = node.sequence()[step] if node.is_sequence else node.numbered("")[step]
         return node
 
     def entries(self, expected: str = "names with values") -> dict[str, Node]:

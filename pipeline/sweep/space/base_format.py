@@ -3,22 +3,19 @@
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
 from nestmap.model import InputError
 from nestmap.model.design_space.space import Description
 from nestmap.pipeline.frontend.bundled import multicore_names, resolve_accelerator
 from nestmap.pipeline.frontend.yaml.field_schema import KEY, Section
 from nestmap.pipeline.frontend.yaml.formats import CORES_2024, PARTS, FileFormat
-from nestmap.pipeline.frontend.yaml.hardware.multicore import CORES, OFFCHIP_CORE
+from nestmap.pipeline.frontend.yaml.hardware.multicore_fields import CORES, OFFCHIP_CORE
 from nestmap.pipeline.frontend.yaml.load import read_yaml
-
-_CORES: Final = CORES.at[0]
 
 
 def is_multicore(values: Collection[str]) -> bool:
     """Whether a description with these fields is one of several cores."""
-    return _CORES in values
+    return CORES in values
 
 
 def names_multicore(given: str | Description) -> bool:
@@ -44,7 +41,7 @@ def sections_of(values: Collection[str]) -> tuple[Section, ...]:
         return _sections(FileFormat.ACCELERATOR)
     is_old = OFFCHIP_CORE in values
     root = _only_sections(CORES_2024) if is_old else _sections(FileFormat.CORES)
-    places = ((_CORES, KEY), (OFFCHIP_CORE,)) if is_old else ((_CORES, KEY),)
+    places = ((CORES, KEY), (OFFCHIP_CORE,)) if is_old else ((CORES, KEY),)
     cores = (
         replace(section, at=(*place, *section.at))
         for place in places

@@ -27,7 +27,7 @@ from nestmap.model.multicore.problem import StreamProblem
 from nestmap.pipeline.frontend.bundled import resolve_multicore
 from nestmap.pipeline.frontend.read.accelerator import read_core_mapping, read_multicore
 from nestmap.pipeline.frontend.yaml.design_space import LocatedSpace
-from nestmap.pipeline.frontend.yaml.hardware.multicore_values import multicore_values
+from nestmap.pipeline.frontend.yaml.hardware.core_files import multicore_values
 from nestmap.pipeline.multicore.pipeline import split_network
 from nestmap.pipeline.multicore.plan import StreamPlan
 from nestmap.pipeline.sweep.space.checked_space import inside, read_networks

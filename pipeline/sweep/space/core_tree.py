@@ -4,20 +4,19 @@ from collections.abc import Collection, Mapping, Sized
 from typing import Final
 
 from nestmap.model.errors import suggestion
-from nestmap.pipeline.frontend.yaml.hardware.connections import CONNECTIONS
-from nestmap.pipeline.frontend.yaml.hardware.copies import COPIES_FIELD
-from nestmap.pipeline.frontend.yaml.hardware.multicore import (
+from nestmap.pipeline.frontend.yaml.hardware.multicore_fields import (
     BY_NUMBER,
+    CONNECTIONS,
     COORDINATES,
+    COPIES,
     CORES,
     OFFCHIP_CORE,
     OFFCHIP_NUMBER,
+    SHARING,
 )
-from nestmap.pipeline.frontend.yaml.hardware.shared_memories import SHARED
 from nestmap.pipeline.sweep.space.base_format import is_multicore
 from nestmap.pipeline.sweep.space.field_path import PathError, Steps, Tree
 
-_CORES: Final = CORES.at[0]
 _MEMORIES: Final = "memories"
 
 
@@ -43,14 +42,14 @@ def fields_meant(tree: Mapping[str, Tree], path: str) -> tuple[str, ...]:
     Raises:
         PathError: if the path begins with a core that the description does not have.
     """
-    rest = path.removeprefix(f"{_CORES}.")
+    rest = path.removeprefix(f"{CORES}.")
     if not is_multicore(tree) or rest == path:
         return (path,)
     named = cores_by_name(tree)
     fitting = [x for x in named if rest == x or rest.startswith(f"{x}.")]
     if fitting:
         name = max(fitting, key=len)
-        return tuple(f"{_CORES}.{number}{rest[len(name) :]}" for number in named[name])
+        return tuple(f"{CORES}.{number}{rest[len(name) :]}" for number in named[name])
     word = rest.partition(".")[0]
     numbers = _cores(tree)
     if word not in numbers:
@@ -68,7 +67,7 @@ def cores_by_name(tree: Mapping[str, Tree]) -> dict[str, list[str]]:
 
 
 def _cores(tree: Mapping[str, Tree]) -> dict[str, Tree]:
-    cores = tree[_CORES]
+    cores = tree[CORES]
     assert isinstance(cores, dict)  # the description was read
     return cores
 
@@ -79,10 +78,10 @@ def absent_core(tree: Mapping[str, Tree], path: str) -> Steps:
     Raises:
         PathError: if the path leads to neither, or every accelerator has that core.
     """
-    number, _, rest = path.removeprefix(f"{_CORES}.").partition(".")
+    number, _, rest = path.removeprefix(f"{CORES}.").partition(".")
     cores = _cores(tree)
-    if not path.startswith(f"{_CORES}."):
-        known = [f"{_CORES}.{x}" for x in (*cores_by_name(tree), *cores)]
+    if not path.startswith(f"{CORES}."):
+        known = [f"{CORES}.{x}" for x in (*cores_by_name(tree), *cores)]
         raise PathError(f"the unknown part {path!r}", suggestion(path, known))
     if rest:
         return _memory(cores[number], number, rest)
@@ -90,7 +89,7 @@ def absent_core(tree: Mapping[str, Tree], path: str) -> Steps:
         raise PathError(f"core {number} of the format of 2024", "the current format")
     if number == str(tree.get(OFFCHIP_NUMBER)):
         raise PathError(f"core {number}, which is off the chip", "a core on the chip")
-    return _CORES, number
+    return CORES, number
 
 
 def _memory(core: Tree, number: str, rest: str) -> Steps:
@@ -100,7 +99,7 @@ def _memory(core: Tree, number: str, rest: str) -> Steps:
     if name == rest or name not in known:
         names = [f"{_MEMORIES}.{x}" for x in known]
         raise PathError(f"the unknown part {rest!r} of core {number}", suggestion(rest, names))
-    return _CORES, number, _MEMORIES, name
+    return CORES, number, _MEMORIES, name
 
 
 def without_absent_cores(tree: dict[str, Tree], absent: Collection[str]) -> dict[str, Tree]:
@@ -109,13 +108,13 @@ def without_absent_cores(tree: dict[str, Tree], absent: Collection[str]) -> dict
     Connections and shared memories keep their other cores; of a single one nothing is left.
     """
     kept = dict(tree)
-    for name in (COORDINATES.at[0], COPIES_FIELD.name):
+    for name in (COORDINATES, COPIES):
         match tree.get(name):
             case dict() as values:
                 kept[name] = {x: value for x, value in values.items() if x not in absent}
             case _:
                 pass
-    for name in (CONNECTIONS.name, SHARED.at[0]):
+    for name in (CONNECTIONS, SHARING):
         match tree.get(name):
             case list() as items:
                 left = (_among(item, absent) for item in items)

@@ -1,4 +1,4 @@
-"""Finds and reads the core files of a multi-core description, each file once."""
+"""Finds and reads the files of cores that a description of several cores names."""
 
 from os.path import isfile
 from pathlib import Path
@@ -8,10 +8,15 @@ from nestmap.model.base import copy_with
 from nestmap.model.errors import suggestion
 from nestmap.model.multicore.accelerator import CoreId
 from nestmap.pipeline.frontend.data import bundled_cores
+from nestmap.pipeline.frontend.given import FieldValues
+from nestmap.pipeline.frontend.yaml.file_kind import FileKind
+from nestmap.pipeline.frontend.yaml.hardware.cacti import cacti_cost
 from nestmap.pipeline.frontend.yaml.hardware.core import Core, CoreType, core_of
 from nestmap.pipeline.frontend.yaml.hardware.memory_cost import CactiClient
-from nestmap.pipeline.frontend.yaml.load import read_yaml
+from nestmap.pipeline.frontend.yaml.hardware.multicore_fields import CORES, OFFCHIP_CORE, SEVERAL
+from nestmap.pipeline.frontend.yaml.load import read_source, read_yaml
 from nestmap.pipeline.frontend.yaml.located_node import Node
+from nestmap.pipeline.frontend.yaml.quantities import plain_value
 
 
 @final
@@ -61,3 +66,30 @@ class CoreFiles:
             f"{suggestion(name.removesuffix('.yaml'), bundled)}",
             f"{node.text()!r}, which does not exist",
         )
+
+
+def multicore_values(source: Path | FieldValues) -> dict[str, object]:
+    """The values of a valid description; keys that are numbers of cores become texts, as in JSON.
+
+    The contents of core files stand in place. They are looked for as by
+    :func:`~nestmap.pipeline.frontend.yaml.hardware.multicore.parse_multicore`.
+
+    Raises:
+        InputError: if there is a value other than numbers, texts, lists and mappings.
+    """
+    root = read_source(source, FileKind.CORES)
+    files = CoreFiles(source.parent if isinstance(source, Path) else Path(), cacti_cost)
+    return {name: _value(name, node, files) for name, node in root.entries().items()}
+
+
+def _value(name: str, node: Node, files: CoreFiles) -> object:
+    if name == OFFCHIP_CORE:
+        return _content(node, files)
+    if name == CORES:
+        return {str(key): _content(x, files) for key, x in node.numbered(SEVERAL).items()}
+    return plain_value(node)
+
+
+def _content(node: Node, files: CoreFiles) -> object:
+    """The contents of a core, which may stand in a file."""
+    return plain_value(node if node.is_mapping else read_yaml(files.path(node)))

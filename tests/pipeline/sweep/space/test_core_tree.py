@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from nestmap.pipeline.frontend.bundled import multicore_names, resolve_multicore
 from nestmap.pipeline.frontend.read.accelerator import read_multicore
-from nestmap.pipeline.frontend.yaml.hardware.multicore_values import multicore_values
+from nestmap.pipeline.frontend.yaml.hardware.core_files import multicore_values
 from nestmap.pipeline.sweep.space.core_tree import (
     absent_core,
     cores_by_name,

@@ -1,0 +1,248 @@
+"""The fields of descriptions of several cores: of today, and of Stream in 2024."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, Final
+
+from pydantic import BeforeValidator, Field, PlainValidator
+
+from nestmap.pipeline.frontend.yaml.field_schema import ITEM, Entries, Form, Need, Origin
+from nestmap.pipeline.frontend.yaml.file_model import (
+    Energy,
+    FileModel,
+    Number,
+    Text,
+    Whole,
+    Written,
+)
+
+CORES: Final = "cores"
+OFFCHIP_CORE: Final = "offchip_core"
+"""The field of the off-chip core in descriptions of 2024."""
+OFFCHIP_NUMBER: Final = "offchip_core_id"
+"""The field that says which core is off the chip."""
+CONNECTIONS: Final = "core_connectivity"
+SHARING: Final = "core_memory_sharing"
+COORDINATES: Final = "core_coordinates"
+COPIES: Final = "copies"
+
+BY_NUMBER: Final = (CORES, COORDINATES, COPIES)
+"""The fields at the root whose keys are numbers of cores."""
+
+MOST_COPIES: Final = 1024
+"""The largest number of equal cores."""
+
+NUMBERS: Final = "two or more different cores by their numbers, such as [0, 1]"
+CORE_NUMBER: Final = "the number of a core"
+SEVERAL: Final = "two cores or more by number"
+_BANDWIDTH: Final = "a positive number of bit/cycle, or unlimited"
+_PAIRS: Final = "a list of pairs of cores"
+_SHARED: Final = "a list of cores that share memory"
+_COPIES: Final = "numbers of equal cores by number of the core"
+_COORDINATES: Final = "column and row by number of the core"
+_LARGEST: Final = 2**31 - 1
+
+
+class ConnectionType(StrEnum):
+    """The kind of a connection between cores."""
+
+    LINK = "link"
+    BUS = "bus"
+    MESH = "mesh"
+
+
+def _listed(given: object) -> object:
+    """The numbers of a text such as "0, 1"; anything else as it is."""
+    parts = [part.strip() for part in given.split(",")] if isinstance(given, str) else []
+    are_numbers = all(part.isdecimal() and part.isascii() and len(part) < 11 for part in parts)
+    return tuple(map(int, parts)) if parts and are_numbers else given
+
+
+def _bandwidth(given: object) -> int | None:
+    if given == "unlimited":
+        return None
+    if not isinstance(given, int) or isinstance(given, bool) or not 1 <= given <= _LARGEST:
+        raise ValueError(given)
+    return given
+
+
+CoreNumbers = Annotated[tuple[Number, ...], BeforeValidator(_listed), Written(NUMBERS)]
+Bandwidth = Annotated[int | None, PlainValidator(_bandwidth)]
+"""Bits per cycle; ``None`` if unlimited."""
+
+
+class ConnectionFields(FileModel, frozen=True, title="Connection"):
+    """There is at most one link from one core to another; the number of buses is not limited."""
+
+    at = (CONNECTIONS, ITEM)
+    origin = Origin.STREAM
+
+    type: Annotated[ConnectionType, Written(example="link")] = ConnectionType.LINK
+    """`link`: a channel in each direction between any two of its cores, each with the full
+    bandwidth. `bus`: one channel shared by all of its cores, with one transfer at a time. `mesh`
+    (*nestmap*): links between neighbors, with the cores in rows of `columns`."""
+    cores: Annotated[CoreNumbers, Written(example="[0, 1]")]
+    """The cores it connects; of [copies](#copies) only the number of their core, which may be
+    alone."""
+    bandwidth: Annotated[Bandwidth, Written(_BANDWIDTH, "64")]
+    """Bits per cycle; an `unlimited` connection transfers everything at once."""
+    unit_energy_cost: Annotated[
+        Energy | None, Written(example="1.5", otherwise="`unit_energy_cost` of the accelerator")
+    ] = None
+    """Energy of each cycle of a transfer."""
+    energy_per_bit: Annotated[Energy, Written(example="0.7", origin=Origin.NESTMAP)] = 0.0
+    """Additional energy of each transferred bit."""
+    hub: Annotated[
+        Number | None,
+        Written(
+            "one of its cores",
+            "0",
+            otherwise="transfers run between any two of its cores",
+            origin=Origin.NESTMAP,
+        ),
+    ] = None
+    """For a bus: the core at which every transfer starts or ends, such as a single-ported
+    memory."""
+    columns: Annotated[
+        Annotated[Whole, Field(ge=1)] | None,
+        Written(
+            "a whole number, at least 1",
+            "2",
+            otherwise="the connection is no mesh",
+            origin=Origin.NESTMAP,
+        ),
+    ] = None
+    """For a mesh, which must have it: the number of cores in a row; the last row may be shorter."""
+
+
+class SeveralCoresFields(FileModel, frozen=True):
+    """What descriptions of both forms have."""
+
+    origin = Origin.STREAM
+
+    name: Annotated[Text, Written("the name of the accelerator", "quad")]
+    """The name of the accelerator in reports."""
+    cores: Annotated[Mapping[Number, object], Written(SEVERAL)]
+    """The [cores](#cores) by number."""
+    unit_energy_cost: Annotated[Energy, Written(example="2.5")] = 0.0
+    """Energy of each cycle of a transfer, for connections that do not state it."""
+    core_memory_sharing: Annotated[tuple[CoreNumbers, ...], Written(_SHARED, '["0, 1"]')] = ()
+    """The cores that [share memory](#shared-memories)."""
+    core_coordinates: Annotated[
+        Mapping[
+            Number,
+            Annotated[
+                tuple[Annotated[int, Field(strict=True)], Annotated[int, Field(strict=True)]],
+                Written("column and row of a core, such as [0, 1]"),
+            ],
+        ],
+        Written(_COORDINATES, "{0: [0, 0], 1: [1, 0]}"),
+    ] = {}
+    """The [coordinates](#coordinates) of cores on the chip, for figures only."""
+
+
+class MulticoreFields(SeveralCoresFields, frozen=True, title="Root of several cores"):
+    """Cores and the connections between them.
+
+    Every core must have a path to the off-chip core and back.
+    """
+
+    core_connectivity: Annotated[tuple[ConnectionFields, ...], Written("a list of links and buses")]
+    """The connections between cores: [links and buses](#connection)."""
+    offchip_core_id: Annotated[Number, Written(CORE_NUMBER, "2")]
+    """The off-chip core, which only stores; constants come from it and results go to it."""
+    copies: Annotated[
+        Mapping[
+            Number,
+            Annotated[
+                int,
+                Field(strict=True, ge=1, le=MOST_COPIES),
+                Written(f"the number of equal cores, 1 to {MOST_COPIES}"),
+            ],
+        ],
+        Written(_COPIES, "{0: 4}", origin=Origin.NESTMAP),
+    ] = {}
+    """How many equal cores a core [stands for](#copies), by number."""
+    bandwidth: Annotated[
+        object,
+        Written(
+            "anything",
+            "{2.dram.rw_port_1: {ceiling: 64, contiguous: 64, burst: 32}}",
+            need=Need.IGNORED,
+        ),
+    ] = None
+    """Measured rates of ports."""
+    technology_node: Annotated[object, Written("anything", "n3", need=Need.IGNORED)] = None
+    """The cores state their costs."""
+    memory_aliases: Annotated[
+        object, Written("anything", "[[0.vmem, 1.vmem]]", need=Need.IGNORED)
+    ] = None
+    """Memories that are views of one; areas here have each core's own."""
+    kernel_library: Annotated[object, Written("anything", "./kernels.yaml", need=Need.IGNORED)] = (
+        None
+    )
+    """For Stream's compiler."""
+    reconfiguration: Annotated[object, Written("anything", "{cycles: 100}", need=Need.IGNORED)] = (
+        None
+    )
+    """For Stream's compiler."""
+
+
+class Multicore2024Fields(SeveralCoresFields, frozen=True, title="Root of several cores, 2024"):
+    """The format of Stream's files in 2024.
+
+    With `offchip_core`, connections are pairs of cores, all with one `bandwidth`. Pairs refer to
+    the off-chip core by its number.
+    """
+
+    offchip_core: Annotated[
+        object, Written("the file of a core, or the core itself", "offchip.yaml")
+    ]
+    """The off-chip core; its number follows those of `cores`."""
+    core_connectivity: Annotated[tuple[CoreNumbers, ...], Written(_PAIRS)]
+    """The [pairs of cores](#pairs-of-cores) that links join."""
+    bandwidth: Annotated[Bandwidth, Written(_BANDWIDTH, "64")]
+    """Bandwidth of each link."""
+
+
+ENTRIES: Final = Entries(
+    "Cores",
+    (CORES,),
+    "By number, starting at 0, each once: the file of a [core](#core-that-computes), or the "
+    "contents of such a file. A file is looked up in the folder of the accelerator's file, then in "
+    "its subfolder `cores`, then among the bundled cores.",
+    SEVERAL,
+    (Form("3: meta_prototype.yaml", "core 3 is described in that file"),),
+)
+PAIRS: Final = Entries(
+    "Pairs of cores",
+    (CONNECTIONS,),
+    "Each item connects two cores by a link in each direction.",
+    _PAIRS,
+    (Form('"0, 1"', "cores 0 and 1"),),
+)
+SHARED: Final = Entries(
+    "Shared memories",
+    (SHARING,),
+    "Cores that share memory, without the off-chip core. They share the outermost memories that "
+    "all of them have under the same name; size, ports and costs must be equal in each core, and "
+    "only the operands that a port serves may differ. Items with a core in common are merged.",
+    _SHARED,
+    (Form('"0, 1"', "cores 0 and 1"), Form("[0, 1]", "the same as a list")),
+)
+PLACES: Final = Entries(
+    "Coordinates",
+    (COORDINATES,),
+    "The column and row of each core, by the number of the core.",
+    _COORDINATES,
+    (Form("0: [1, 0]", "core 0 is in the second column of the first row"),),
+)
+EQUAL_CORES: Final = Entries(
+    "Copies",
+    (COPIES,),
+    "How many equal cores a core stands for, itself included. The copies have the numbers that "
+    "follow the largest one of `cores`, and the connections and shared memories of the core; no "
+    "link connects them to each other unless they are in a `mesh`.",
+    _COPIES,
+    (Form("0: 4", "core 0 and three more like it"),),
+)
