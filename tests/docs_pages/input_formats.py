@@ -55,7 +55,13 @@ from nestmap.pipeline.frontend.yaml.hardware.multicore_fields import (
     Multicore2024Fields,
     MulticoreFields,
 )
-from nestmap.pipeline.frontend.yaml.layer import DENSITIES, LAYER, RELATIONS, SOURCES, precisions
+from nestmap.pipeline.frontend.yaml.layer_fields import (
+    DENSITIES,
+    PRECISIONS,
+    RELATIONS,
+    SOURCES,
+    LayerFields,
+)
 from nestmap.pipeline.frontend.yaml.mapping import parse_core_mapping, parse_mapping
 from nestmap.pipeline.frontend.yaml.mapping_fields import (
     HINTS,
@@ -176,7 +182,7 @@ FORMATS: Final = (
         "[ONNX models](#onnx-models) instead.",
         _EXAMPLES / "workload.yaml",
         parse_workload_yaml,
-        (LAYER, RELATIONS, SOURCES, DENSITIES, precisions("O", ("W", "I"))),
+        parts(LayerFields, RELATIONS, SOURCES, DENSITIES, PRECISIONS),
     ),
     Format(
         "Design space",

@@ -372,7 +372,7 @@ WORKLOAD_FAULTS = (
     Fault("pr_loop_sizes: [32]", "pr_loop_sizes: [0]", "10: [0].pr_loop_sizes[0]", "0", "length"),
     Fault("padding: [[1, 0]]", "padding: [[1, -1]]", "11: [0].padding[0][1]", "-1", "not negative"),
     Fault("padding: [[1, 0]]", "padding: [[1]]", "11: [0].padding[0]", "1 items", "[1, 1]"),
-    Fault("padding: [[1, 0]]", "padding: [1, 0]", "11: [0].padding", "2 items", "1 pr_loop_dims"),
+    Fault("padding: [[1, 0]]", "padding: [1, 0]", "11: [0].padding[0]", "1", "such as [1, 1]"),
     Fault("{W: 0, I: 0}", "{W: 0, I: 9}", "12: [0].operand_source.I", "9", "(0, 1), or 0, its own"),
     Fault("{W: 0, I: 0}", "{W: 0, J: 0}", "12: [0].operand_source.J", "operand 'J'", "one of W, I"),
     Fault("{W: 0, I: 0}", "{W: 0, I: 1}", "12: [0].operand_source", "'first' -> 'Layer1'", "cycle"),

@@ -106,6 +106,7 @@ ArrayDimensions = Annotated[
     Written("a list of array dimensions such as D1"),
 ]
 
+Share = Annotated[Real, Field(gt=0, le=1.0), Written("a share of elements, above 0 and at most 1")]
 Energy = Annotated[Real, Written("an energy in pJ, not negative")]
 Area = Annotated[Real, Written("an area, not negative")]
 """In the unit of the whole description."""
@@ -126,26 +127,9 @@ def read_fields(node: Node, model: type[M]) -> M:
         InputError: if it has others, or values of another kind; the error names line and field.
     """
     try:
-        return model.model_validate(_values(node))
+        return model.model_validate(node.content)
     except ValidationError as error:
         raise _located(error, node, model) from None
-
-
-def _values(node: Node) -> object:
-    """The value as Python has it, or the node itself if it is none of these."""
-    if node.is_numbered:
-        entries = node.numbered("values by number").items()
-        return {number: _values(entry) for number, entry in entries}
-    if node.is_mapping:
-        return {name: _values(entry) for name, entry in node.entries().items()}
-    if node.is_sequence:
-        return tuple(map(_values, node.sequence()))
-    if node.is_null:
-        return None
-    for value in (node.text_or_none(), node.boolean_or_none(), node.number_or_none()):
-        if value is not None:
-            return value
-    return node
 
 
 def places_of(node: Node) -> FieldPlaces:
@@ -371,5 +355,7 @@ def _classes(module: str) -> dict[str, list[ast.stmt]]:
 
 def _phrase(text: str) -> str:
     """A sentence as a phrase that stands in a table."""
-    is_word = text[1:2].islower() or text[1:2] == " "
-    return (text[:1].lower() + text[1:] if is_word else text).removesuffix(".")
+    first = 1 if text.startswith("[") else 0
+    is_word = text[first + 1 : first + 2].islower() or text[first + 1 : first + 2] == " "
+    start = text[: first + 1].lower() if is_word else text[: first + 1]
+    return (start + text[first + 1 :]).removesuffix(".")

@@ -32,7 +32,13 @@ from nestmap.pipeline.frontend.yaml.hardware.multicore_fields import (
     Multicore2024Fields,
     MulticoreFields,
 )
-from nestmap.pipeline.frontend.yaml.layer import DENSITIES, LAYER, RELATIONS, SOURCES
+from nestmap.pipeline.frontend.yaml.layer_fields import (
+    DENSITIES,
+    PRECISIONS,
+    RELATIONS,
+    SOURCES,
+    LayerFields,
+)
 from nestmap.pipeline.frontend.yaml.mapping_fields import (
     HINTS,
     LEVELS,
@@ -84,7 +90,7 @@ PARTS: Final[dict[FileFormat, tuple[Part, ...]]] = {
     FileFormat.MAPPING: parts(
         *(MappingFields, UNROLLED, HINTS, LINKS, ORDER, LEVELS, SegmentFields, TILINGS)
     ),
-    FileFormat.WORKLOAD: (LAYER, RELATIONS, SOURCES, DENSITIES),
+    FileFormat.WORKLOAD: parts(LayerFields, RELATIONS, SOURCES, DENSITIES, PRECISIONS),
     FileFormat.SPACE: (DESIGN_SPACE, PARAMETERS, FIELDS, CONDITIONS, NETWORKS, OBJECTIVES),
 }
 """The parts of each format; sections with the same path are alternatives."""

@@ -200,6 +200,26 @@ class Node:
         return kind(self.one_of([str(member) for member in kind]))
 
     @property
+    def content(self) -> object:
+        """The value as Python has it: dictionaries, tuples, texts, numbers; others as this node."""
+        if self.is_mapping:
+            numbered = self.numbered("values by number") if self.is_numbered else {}
+            entries = numbered or self.entries()
+            return {name: entry.content for name, entry in entries.items()}
+        if self.is_sequence:
+            return tuple(item.content for item in self.sequence())
+        match self.value.tag.removeprefix(_TAG):
+            case "str":
+                return str(self.value.value)
+            case "null":
+                return None
+            case "bool":
+                return self.boolean()
+            case _:
+                number = self.number_or_none()
+                return self if number is None else number
+
+    @property
     def is_null(self) -> bool:
         """Whether the value is null."""
         return self._is("null")
@@ -227,8 +247,8 @@ class Node:
         return self._is("str") and bool(self.value.value == text)
 
     def _is(self, *types: str) -> bool:
-        scalar = isinstance(self.value, yaml.ScalarNode)
-        return scalar and self.value.tag in [_TAG + name for name in types]
+        is_scalar = isinstance(self.value, yaml.ScalarNode)
+        return is_scalar and self.value.tag.removeprefix(_TAG) in types
 
     def _number(self, *types: str) -> int | float | None:
         if not isinstance(self.value, yaml.ScalarNode) or not self._is(*types):

@@ -1,6 +1,6 @@
 """Reads workloads in ZigZag's YAML schema: a list of layers."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from itertools import accumulate, chain
@@ -20,9 +20,10 @@ from nestmap.model.workload.link import (
     written_sizes,
 )
 from nestmap.pipeline.frontend.given import FieldValues
-from nestmap.pipeline.frontend.yaml.axes import Fields
 from nestmap.pipeline.frontend.yaml.file_kind import FileKind
-from nestmap.pipeline.frontend.yaml.layer import ID, LAYER, NAME, SOURCE, parse_layer
+from nestmap.pipeline.frontend.yaml.file_model import read_fields
+from nestmap.pipeline.frontend.yaml.layer import parse_layer
+from nestmap.pipeline.frontend.yaml.layer_fields import LayerFields
 from nestmap.pipeline.frontend.yaml.load import read_source
 from nestmap.pipeline.frontend.yaml.located_node import Node as YamlNode
 
@@ -32,8 +33,7 @@ def parse_workload_yaml(source: Path | Sequence[FieldValues]) -> Workload:
 
     It is named after the file, or ``workload``.
 
-    Its fields are declared in :mod:`~nestmap.pipeline.frontend.yaml.layer`;
-    ``docs/input-formats.md`` lists them.
+    ``docs/input-formats.md`` lists its fields.
 
     Raises:
         InputError: if the file does not match the schema; the error names line and field.
@@ -42,16 +42,16 @@ def parse_workload_yaml(source: Path | Sequence[FieldValues]) -> Workload:
     nodes = root.sequence("a list of layers")
     if not nodes:
         raise root.error("at least one layer")
-    layers = [node.fields(LAYER) for node in nodes]
-    names = _names(layers)
-    fields = dict(zip(names, layers, strict=True))
-    sources = {i: _sources(i, fields[i], names) for i in names}
-    _check_acyclic(sources, names, fields)
-    made = [
-        parse_layer(node, fields[i], names[i], _single_sources(sources[i], names))
-        for i, node in zip(names, nodes, strict=True)
-    ]
-    linked = _Links(dict(zip(names, made, strict=True)), fields, sources)
+    fields = [read_fields(node, LayerFields) for node in nodes]
+    names = _names(nodes, fields)
+    places = dict(zip(names, nodes, strict=True))
+    sources = {i: _sources(places[i], given, names) for i, given in zip(names, fields, strict=True)}
+    _check_acyclic(sources, names, places)
+    made = {
+        i: parse_layer(places[i], given, names[i], _single_sources(sources[i], names))
+        for i, given in zip(names, fields, strict=True)
+    }
+    linked = _Links(made, places, sources)
     with root.locate_errors():
         name = source.stem if isinstance(source, Path) else "workload"
         return Workload.of(*linked.nodes(), name=name)
@@ -68,7 +68,7 @@ def _single_sources(sources: _Sources, names: Mapping[int, str]) -> dict[str, st
 @final
 @dataclass(frozen=True)
 class _Links:
-    """The layers of a file by id, with their fields, and what produces their inputs.
+    """The layers of a file by id, where they stand, and what produces their inputs.
 
     Layers read from outside what their source writes in another shape. ZigZag reads such files, for
     example with the channels of a concatenation, and its own files differ in precision: both are
@@ -76,7 +76,7 @@ class _Links:
     """
 
     layers: Mapping[int, Layer]
-    fields: Mapping[int, Fields]
+    places: Mapping[int, YamlNode]
     sources: Mapping[int, _Sources]
 
     def nodes(self) -> Iterator[Node]:
@@ -116,16 +116,16 @@ class _Links:
         if not producers:
             return operand
         consumer = self.layers[number]
-        where = self.fields[number][SOURCE].entries()[operand.name].where
+        place = self.places[number].at("operand_source", operand.name)
         shape = None if is_joined else _contradiction(consumer, operand, producers)
         if shape is not None:
             expected = f"{EXPECTED_SHAPE}; the input comes from the outermost memory"
-            warn_of_input(where, shape, expected)
+            warn_of_input(place.where, shape, expected)
             return copy_with(operand, {"source": None, "other_source": producers[0].name})
         for producer in producers:
             bits = precision_contradiction(producer, consumer, operand)
             if bits is not None:
-                warn_of_input(where, bits, EXPECTED_PRECISION)
+                warn_of_input(place.where, bits, EXPECTED_PRECISION)
         return operand
 
 
@@ -163,61 +163,51 @@ def _concatenation(name: str, parts: Sequence[Tensor], axis: int) -> NoCostNode:
     )
 
 
-def _names(layers: Collection[Fields]) -> dict[int, str]:
+def _names(nodes: Sequence[YamlNode], layers: Sequence[LayerFields]) -> dict[int, str]:
     """The name of each layer by its id, in file order; a second layer of a name gets its id."""
     names: dict[int, str] = {}
     taken: set[str] = set()
-    for fields in layers:
-        number = fields[ID].integer(ID.kind)
-        if number in names:
-            raise fields[ID].error("a different id for each layer", f"a second layer {number}")
-        given = fields.get(NAME)
-        name = given.text(NAME.kind) if given else f"Layer{number}"
+    for node, given in zip(nodes, layers, strict=True):
+        if given.id in names:
+            found = f"a second layer {given.id}"
+            raise node.at("id").error("a different id for each layer", found)
+        name = given.name or f"Layer{given.id}"
         if name in taken:
-            where, other = given or fields[ID], f"{name}_{number}"
+            where, other = node.at("name" if given.name else "id"), f"{name}_{given.id}"
             if other in taken:
                 raise where.error("a different name for each layer", f"a second layer {name!r}")
             expected = f"a different name for each layer: this one is called {other}"
             warn_of_input(where.where, f"a second layer {name!r}", expected)
             name = other
-        names[number] = name
+        names[given.id] = name
         taken.add(name)
     return names
 
 
-def _sources(number: int, fields: Fields, names: Mapping[int, str]) -> _Sources:
+def _sources(node: YamlNode, given: LayerFields, names: Mapping[int, str]) -> _Sources:
     """The ids of the layers that produce inputs, by operand."""
-    if SOURCE not in fields:
-        return {}
-    sources: dict[str, tuple[int, ...]] = {}
-    for operand, node in fields[SOURCE].entries(SOURCE.kind).items():
-        nodes = node.sequence() if node.is_sequence else (node,)
-        ids = tuple(_source(number, each, names) for each in nodes)
-        if len(ids) > 1 and number in ids:
-            raise node.error("ids of other layers, of which the input is the concatenation")
-        if ids and ids != (number,):
-            sources[operand] = ids
-    return sources
-
-
-def _source(number: int, node: YamlNode, names: Mapping[int, str]) -> int:
-    source = node.integer("the id of a layer, or a list of them")
-    if source not in names:
-        known = ", ".join(str(i) for i in list(names)[:20])
-        raise node.error(
-            f"the id of a layer in the file ({known}{', ...' if len(names) > 20 else ''}), or "
-            f"{number}, its own, for an input from outside"
-        )
-    return source
+    places = node.at("operand_source").entries() if given.operand_source else {}
+    for operand, ids in given.operand_source.items():
+        place = places[operand]
+        for i, source in enumerate(ids):
+            if source not in names:
+                known = ", ".join(str(i) for i in list(names)[:20])
+                raise (place.at(i) if place.is_sequence else place).error(
+                    f"the id of a layer in the file ({known}{', ...' if len(names) > 20 else ''}), "
+                    f"or {given.id}, its own, for an input from outside"
+                )
+        if len(ids) > 1 and given.id in ids:
+            raise place.error("ids of other layers, of which the input is the concatenation")
+    return {x: ids for x, ids in given.operand_source.items() if ids and ids != (given.id,)}
 
 
 def _check_acyclic(
-    sources: Mapping[int, _Sources], names: Mapping[int, str], layers: Mapping[int, Fields]
+    sources: Mapping[int, _Sources], names: Mapping[int, str], places: Mapping[int, YamlNode]
 ) -> None:
     try:
         TopologicalSorter({i: chain(*of.values()) for i, of in sources.items()}).prepare()
     except CycleError as error:
         cycle: list[int] = error.args[1]  # each layer feeds the next; the last one is the first one
         text = " -> ".join(repr(names[i]) for i in cycle)
-        where = layers[min(cycle, key=list(names).index)][SOURCE]
+        where = places[min(cycle, key=list(names).index)].at("operand_source")
         raise where.error("layers without a cycle", f"the cycle {text}") from None

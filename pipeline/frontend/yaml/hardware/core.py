@@ -21,7 +21,7 @@ from nestmap.pipeline.frontend.yaml.hardware.accelerator import (
 from nestmap.pipeline.frontend.yaml.hardware.cacti import cacti_cost
 from nestmap.pipeline.frontend.yaml.hardware.former_format import in_todays_format
 from nestmap.pipeline.frontend.yaml.hardware.memory_cost import CactiClient
-from nestmap.pipeline.frontend.yaml.layer import operator_type
+from nestmap.pipeline.frontend.yaml.layer import check_operator_type
 from nestmap.pipeline.frontend.yaml.load import read_yaml
 from nestmap.pipeline.frontend.yaml.located_node import Node
 from nestmap.pipeline.frontend.yaml.mapping import spatial_mapping_of
@@ -162,10 +162,11 @@ def _compute(root: Node, number: CoreId, cacti: CactiClient) -> ComputeCore:
 def _operators(root: Node, names: Sequence[str] | None) -> tuple[str, ...]:
     if names is None:
         return ()
-    items = root.at("operator_types").sequence()
-    for i, item in enumerate(items):
-        if operator_type(item) in names[:i]:
-            raise item.error("each operator type once", f"a second {names[i]}")
+    for i, name in enumerate(names):
+        check_operator_type(name, root, "operator_types", i)
+        if name in names[:i]:
+            place = root.at("operator_types", i)
+            raise place.error("each operator type once", f"a second {name}")
     if not names:
         raise root.at("operator_types").error(f"{_OPERATORS}, or no such field")
     return tuple(names)
