@@ -17,10 +17,10 @@ from nestmap.model import (
 from nestmap.model.design_space.space import DesignSpace
 from nestmap.pipeline.frontend.yaml.design_space import (
     CONDITIONS,
-    DESIGN_SPACE,
     FIELDS,
     NETWORKS,
     OBJECTIVES,
+    SpaceFields,
     parse_design_space,
 )
 from nestmap.pipeline.frontend.yaml.design_space_parameters import PARAMETERS
@@ -189,7 +189,7 @@ FORMATS: Final = (
         "Accelerators that differ in some fields, for `nestmap sweep`: see [sweeps](sweeps.md).",
         _EXAMPLES / "space.yaml",
         parse_design_space,
-        (DESIGN_SPACE, PARAMETERS, FIELDS, CONDITIONS, NETWORKS, OBJECTIVES),
+        parts(SpaceFields, PARAMETERS, FIELDS, CONDITIONS, NETWORKS, OBJECTIVES),
         Origin.NESTMAP,
     ),
 )

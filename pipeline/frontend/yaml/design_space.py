@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeVar, cast, final
+from typing import Annotated, Final, TypeVar, cast, final
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from nestmap.model import InputError
 from nestmap.model.design_space.objective import ObjectiveFormula, SweepObjective
@@ -23,95 +23,148 @@ from nestmap.model.design_space.space import (
 from nestmap.model.errors import warn_of_input
 from nestmap.model.evaluation.objective import DESIGN_OBJECTIVES
 from nestmap.pipeline.frontend.given import FieldValues
-from nestmap.pipeline.frontend.yaml.design_space_parameters import (
-    PARAMETERS_FIELD,
-    known_entries,
-    read_expression,
-    read_parameter,
-)
-from nestmap.pipeline.frontend.yaml.field_schema import Entries, Field, Form, Need, Section, one_of
+from nestmap.pipeline.frontend.yaml.design_space_parameters import read_expression, read_parameter
+from nestmap.pipeline.frontend.yaml.field_schema import Entries, Form
 from nestmap.pipeline.frontend.yaml.file_kind import FileKind
-from nestmap.pipeline.frontend.yaml.hardware.multicore_fields import CORES
-from nestmap.pipeline.frontend.yaml.load import read_source
-from nestmap.pipeline.frontend.yaml.located_node import Node
-from nestmap.pipeline.frontend.yaml.quantities import plain_values
-
-# --- reads the networks of a design space: how often each counts, open sizes, densities ---
-
-NETWORKS_FIELD: Final = Field(
-    "networks", "the [networks](#networks-of-a-design-space) to map", "a list of networks", ""
+from nestmap.pipeline.frontend.yaml.file_model import (
+    FileModel,
+    Real,
+    Share,
+    Text,
+    Whole,
+    Written,
+    read_fields,
 )
+from nestmap.pipeline.frontend.yaml.hardware.multicore_fields import CORES
+from nestmap.pipeline.frontend.yaml.load import plain_values, read_source
+from nestmap.pipeline.frontend.yaml.located_node import Node
+
+_NETWORKS: Final = "a list of networks"
+_OBJECTIVES: Final = "a list of quantities and expressions such as energy * area"
+_SETTINGS: Final = "expressions by path"
+_CONDITIONS: Final = "conditions by memory or core"
+
+
+class SpaceFields(FileModel, frozen=True, title="Root of a design space"):
+    """Which fields of an accelerator vary, and how."""
+
+    name: Annotated[Text, Written("the name of the space", "buffers")]
+    """Its name; the store tags its runs `sweep:NAME`."""
+    accelerator: Annotated[
+        object, Written("a bundled name, a file, or the fields of an accelerator", "tpu_like")
+    ]
+    """The base, with a single core or several: a bundled accelerator, a file (also relative to this
+    one), or the fields themselves."""
+    mapping: Annotated[
+        Text | None,
+        Written(
+            "a bundled name or a file", "free", otherwise="nothing is fixed; layers are not split"
+        ),
+    ] = None
+    """Constraints on the mappings of all designs; with several cores, the cores of layers and how
+    layers are split."""
+    parameters: Annotated[Mapping[str, object], Written("parameters by name")]
+    """The [parameters](#parameters) by name."""
+    set: Annotated[
+        Mapping[str, object], Written(_SETTINGS, otherwise="no field; then `when` must be there")
+    ] = {}
+    """The [fields that vary](#fields-that-vary) by path."""
+    when: Annotated[
+        Mapping[str, object],
+        Written(_CONDITIONS, otherwise="all designs have all memories and cores"),
+    ] = {}
+    """[Conditions](#parts-that-some-designs-have) under which designs have a memory or a core."""
+    constraints: Annotated[
+        tuple[object, ...],
+        Written("a list of conditions such as units <= 1024", '["area <= 4", "rows >= columns"]'),
+    ] = ()
+    """Conditions that designs must meet, over parameters, `area`, `units` (of the arrays) and of a
+    memory `memories.NAME.size` (bits of an instance), `.instances`, `.total` (bits of all
+    instances), `.area` (of all instances) and `.bandwidth` (bits that all ports of all instances
+    move in a cycle at most); with several cores, of those of a name together `cores.NAME.count`,
+    `.units`, `.area` and `.memories.NAME.size` and so on."""
+    networks: Annotated[tuple[object, ...], Written(_NETWORKS)]
+    """The [networks](#networks-of-a-design-space) to map."""
+    objectives: Annotated[tuple[object, ...], Written(_OBJECTIVES, "[energy, area]")] = (
+        *("energy", "latency"),
+    )
+    """What the front minimizes: some of `energy`, `latency`, `edp`, `area`, over all networks
+    together, or [expressions](#objectives) of them."""
+    aggregate: Annotated[Aggregate, Written(example="worst")] = Aggregate.SUM
+    """What the figures of several networks become: their `sum`, or those of the `worst` network,
+    each network counted `weight` times."""
+
+
+class NetworkFields(FileModel, frozen=True):
+    """A network of a design space."""
+
+    network: Annotated[Text, Written("a network: its name or file")]
+    weight: Annotated[Real, Written("a weight above 0")] = 1.0
+    dims: Annotated[
+        Mapping[str, Annotated[Whole, Field(ge=1), Written("a positive size")]],
+        Written("sizes by name, such as {batch: 1}"),
+    ] = {}
+    densities: Annotated[Mapping[str, Share], Written("densities, as {I: 0.5}")] = {}
+
+
+class _NamedObjective(FileModel, frozen=True):
+    """An expression with a name."""
+
+    name: Annotated[Text, Written("a name, such as cost")]
+    of: Annotated[object, Written("an expression")]
+
+
+FIELDS: Final = Entries(
+    "Fields that vary",
+    ("set",),
+    "Any field of the description of an accelerator, by the path that errors show: "
+    "`operational_array.sizes[0]`, `memories.sram.ports[0].bandwidth_max`. The value is that of an "
+    "expression; whole results of a division count as whole numbers.",
+    _SETTINGS,
+    (
+        Form("operational_array.sizes[0]: 16", "always 16"),
+        Form("memories.sram_2MB.size: 8192 * 1024", "the value of an expression"),
+        Form("technology: 28", "a field that the base leaves out"),
+        Form("cores.0.technology: 28", "a field of core 0, with several cores"),
+        Form("cores.simd.technology: 28", "a field of all cores with that name"),
+        Form("core_connectivity[0].bandwidth: 64", "a field of a connection"),
+        Form("memories.sram_2MB.r_cost: null", "designs lack the field, as if it were left out"),
+    ),
+)
+CONDITIONS: Final = Entries(
+    "Parts that some designs have",
+    ("when",),
+    "By the name of a memory of the base: designs that do not meet the condition lack the memory. "
+    "With several cores, by the path of a core or of a memory in one: what connects a missing core "
+    "is missing, too.",
+    _CONDITIONS,
+    (
+        Form("sram_2MB: 1 < 2", "a condition, here one that always holds"),
+        Form("cores.3: 1 < 2", "the same for a core"),
+        Form("cores.simd.memories.sram: 1 < 2", "for a memory of all cores with that name"),
+    ),
+)
+
+
 NETWORKS: Final = Entries(
     "Networks of a design space",
-    (NETWORKS_FIELD.name,),
+    ("networks",),
     "Each item is a network, or has the fields `network`, `weight` (how often it "
     "counts), `dims` (sizes that the network leaves open) and `densities` (shares of elements "
     "that are not zero, by operand).",
-    NETWORKS_FIELD.kind,
+    _NETWORKS,
     (
         Form("light:alexnet", "a network by its name or file"),
         Form("{network: gpt2, weight: 2.5, dims: {batch: 1}}", "GPT-2, which counts 2.5 times"),
         Form("{network: light:alexnet, densities: {I: 0.5}}", "AlexNet, half of its inputs zero"),
     ),
 )
-
-
-def read_network(node: Node, file: Callable[[str], str]) -> WeightedNetwork:
-    """A network of a space; ``file`` gives the path of a file that it names.
-
-    Raises:
-        InputError: if it is none.
-    """
-    if not node.is_mapping:
-        return WeightedNetwork(network=file(node.text("a network, or a mapping")))
-    entries = known_entries(node, ("network", "weight", "dims", "densities"), ("network",))
-    weight, dims = entries.get("weight"), entries.get("dims")
-    name = file(entries["network"].text("a network: its name or file"))
-    factor = weight.number("a weight above 0") if weight else 1.0
-    densities = _densities(entries.get("densities"))
-    with (weight or node).locate_errors():
-        return WeightedNetwork(network=name, weight=factor, dims=_dims(dims), densities=densities)
-
-
-def _dims(node: Node | None) -> tuple[DimensionSize, ...]:
-    if node is None:
-        return ()
-    sizes = node.entries("sizes by name, such as {batch: 1}")
-    return tuple(
-        DimensionSize(name=name, size=x.integer("a positive size", minimum=1))
-        for name, x in sizes.items()
-    )
-
-
-def _densities(node: Node | None) -> tuple[StatedDensity, ...]:
-    if node is None:
-        return ()
-    return tuple(_density(name, x) for name, x in node.entries("densities, as {I: 0.5}").items())
-
-
-def _density(operand: str, node: Node) -> StatedDensity:
-    share = node.number("a share of elements, above 0 and at most 1")
-    with node.locate_errors():
-        return StatedDensity(operand=operand, density=share)
-
-
-# --- reads the objectives of a design space: quantities and expressions ---
-
-OBJECTIVES_FIELD: Final = Field(
-    "objectives",
-    f"what the front minimizes: some of {', '.join(f'`{x}`' for x in DESIGN_OBJECTIVES)}, over all "
-    "networks together, or [expressions](#objectives) of them",
-    "a list of quantities and expressions such as energy * area",
-    "[energy, area]",
-    Need.OPTIONAL,
-    default="[energy, latency]",
-)
 OBJECTIVES: Final = Entries(
     "Objectives",
-    (OBJECTIVES_FIELD.name,),
+    ("objectives",),
     "Expressions, as those of parameters, of `energy` (pJ), `latency` (cycles), `edp` "
     "(pJ x cycles), `area`, each over all networks together, and of parameters.",
-    OBJECTIVES_FIELD.kind,
+    _OBJECTIVES,
     (
         Form("energy", "a quantity"),
         Form("energy * latency ** 2", "an expression, named by its text"),
@@ -128,113 +181,16 @@ def read_objective(node: Node) -> SweepObjective:
         InputError: if it is none.
     """
     if node.is_mapping:
-        entries = known_entries(node, ("name", "of"), ("name", "of"))
-        name, formula = entries["name"].text("a name, such as cost"), read_expression(entries["of"])
-        with entries["name"].locate_errors():
-            return ObjectiveFormula(of=formula, name=name)
+        given = read_fields(node, _NamedObjective)
+        formula = read_expression(node.at("of"))
+        with node.at("name").locate_errors():
+            return ObjectiveFormula(of=formula, name=given.name)
     formula = read_expression(node)
     quantity = next((x for x in DESIGN_OBJECTIVES if x.value == formula.text.strip()), None)
     return quantity or ObjectiveFormula(of=formula)
 
 
 M = TypeVar("M")
-
-_NAME: Final = Field(
-    "name", "its name; the store tags its runs `sweep:NAME`", "the name of the space", "buffers"
-)
-_ACCELERATOR: Final = Field(
-    "accelerator",
-    "the base, with a single core or several: a bundled accelerator, a file (also relative to this "
-    "one), or the fields themselves",
-    "a bundled name, a file, or the fields of an accelerator",
-    "tpu_like",
-)
-_MAPPING: Final = Field(
-    "mapping",
-    "constraints on the mappings of all designs; with several cores, the cores of layers and how "
-    "layers are split",
-    "a bundled name or a file",
-    "free",
-    Need.OPTIONAL,
-    otherwise="nothing is fixed; layers are not split",
-)
-_SET: Final = Field(
-    "set",
-    "the [fields that vary](#fields-that-vary) by path",
-    "expressions by path",
-    "",
-    Need.OPTIONAL,
-    otherwise="no field; then `when` must be there",
-)
-_WHEN: Final = Field(
-    "when",
-    "[conditions](#parts-that-some-designs-have) under which designs have a memory or a core",
-    "conditions by memory or core",
-    "",
-    Need.OPTIONAL,
-    otherwise="all designs have all memories and cores",
-)
-_CONSTRAINTS: Final = Field(
-    "constraints",
-    "conditions that designs must meet, over parameters, `area`, `units` (of the arrays) and of a "
-    "memory `memories.NAME.size` (bits of an instance), `.instances`, `.total` (bits of all "
-    "instances), `.area` (of all instances) and `.bandwidth` (bits that all ports of all instances "
-    "move in a cycle at most); with several cores, of those of a name together "
-    "`cores.NAME.count`, `.units`, `.area` and `.memories.NAME.size` and so on",
-    "a list of conditions such as units <= 1024",
-    '["area <= 4", "rows >= columns"]',
-    Need.OPTIONAL,
-    default="[]",
-)
-_AGGREGATE: Final = Field(
-    "aggregate",
-    "what the figures of several networks become: their `sum`, or those of the `worst` network, "
-    "each network counted `weight` times",
-    one_of(Aggregate),
-    "worst",
-    Need.OPTIONAL,
-    default="sum",
-)
-
-DESIGN_SPACE: Final = Section(
-    "Root of a design space",
-    (),
-    "Which fields of an accelerator vary, and how.",
-    (
-        *(_NAME, _ACCELERATOR, _MAPPING, PARAMETERS_FIELD, _SET, _WHEN, _CONSTRAINTS),
-        *(NETWORKS_FIELD, OBJECTIVES_FIELD, _AGGREGATE),
-    ),
-)
-FIELDS: Final = Entries(
-    "Fields that vary",
-    (_SET.name,),
-    "Any field of the description of an accelerator, by the path that errors show: "
-    "`operational_array.sizes[0]`, `memories.sram.ports[0].bandwidth_max`. The value is that of an "
-    "expression; whole results of a division count as whole numbers.",
-    _SET.kind,
-    (
-        Form("operational_array.sizes[0]: 16", "always 16"),
-        Form("memories.sram_2MB.size: 8192 * 1024", "the value of an expression"),
-        Form("technology: 28", "a field that the base leaves out"),
-        Form("cores.0.technology: 28", "a field of core 0, with several cores"),
-        Form("cores.simd.technology: 28", "a field of all cores with that name"),
-        Form("core_connectivity[0].bandwidth: 64", "a field of a connection"),
-        Form("memories.sram_2MB.r_cost: null", "designs lack the field, as if it were left out"),
-    ),
-)
-CONDITIONS: Final = Entries(
-    "Parts that some designs have",
-    (_WHEN.name,),
-    "By the name of a memory of the base: designs that do not meet the condition lack the memory. "
-    "With several cores, by the path of a core or of a memory in one: what connects a missing core "
-    "is missing, too.",
-    _WHEN.kind,
-    (
-        Form("sram_2MB: 1 < 2", "a condition, here one that always holds"),
-        Form("cores.3: 1 < 2", "the same for a core"),
-        Form("cores.simd.memories.sram: 1 < 2", "for a memory of all cores with that name"),
-    ),
-)
 
 
 @final
@@ -303,24 +259,23 @@ class _Reader:
     places: dict[str, str]
 
     def space(self, root: Node) -> DesignSpace:
-        fields = root.fields(DESIGN_SPACE)
-        for field, node in fields.items():
-            self.places[field.name] = node.where
+        given = read_fields(root, SpaceFields)
+        nodes = {name: node for name, node in root.entries().items() if not node.is_null}
+        self.places.update((name, node.where) for name, node in nodes.items())
         parts: dict[str, object] = {
-            "name": fields[_NAME].text(_NAME.kind),
-            "accelerator": self._accelerator(fields[_ACCELERATOR]),
-            "parameters": self._by_name(fields, PARAMETERS_FIELD, read_parameter),
-            "settings": self._by_name(fields, _SET, self._setting),
-            "presence": self._by_name(fields, _WHEN, self._presence),
-            "constraints": self._listed(fields, _CONSTRAINTS, read_expression),
-            "networks": self._listed(fields, NETWORKS_FIELD, self._network),
+            "name": given.name,
+            "accelerator": self._accelerator(nodes["accelerator"]),
+            "parameters": self._by_name(nodes, "parameters", read_parameter),
+            "settings": self._by_name(nodes, "set", self._setting),
+            "presence": self._by_name(nodes, "when", self._presence),
+            "constraints": self._listed(nodes, "constraints", read_expression),
+            "networks": self._listed(nodes, "networks", self._network),
+            "aggregate": given.aggregate,
         }
-        if _MAPPING in fields:
-            parts["mapping"] = self._file(fields[_MAPPING].text(_MAPPING.kind))
-        if OBJECTIVES_FIELD in fields:
-            parts["objectives"] = self._listed(fields, OBJECTIVES_FIELD, read_objective)
-        if _AGGREGATE in fields:
-            parts["aggregate"] = fields[_AGGREGATE].choice(Aggregate)
+        if given.mapping is not None:
+            parts["mapping"] = self._file(given.mapping)
+        if "objectives" in nodes:
+            parts["objectives"] = self._listed(nodes, "objectives", read_objective)
         try:
             return DesignSpace.model_validate(parts)
         except ValidationError as error:
@@ -334,29 +289,25 @@ class _Reader:
         return InputError.of(root.where, error)
 
     def _by_name(
-        self, fields: Mapping[Field, Node], field: Field, read: Callable[[str, Node], M]
+        self, nodes: Mapping[str, Node], field: str, read: Callable[[str, Node], M]
     ) -> tuple[M, ...]:
-        if field not in fields:
-            return ()
-        nodes = fields[field].entries(field.kind)
-        for name, node in nodes.items():
-            self.places[f"{field.name}.{name}"] = node.where
-        return tuple(read(name, node) for name, node in nodes.items())
+        entries = nodes[field].entries() if field in nodes else {}
+        for name, node in entries.items():
+            self.places[f"{field}.{name}"] = node.where
+        return tuple(read(name, node) for name, node in entries.items())
 
     def _listed(
-        self, fields: Mapping[Field, Node], field: Field, read: Callable[[Node], M]
+        self, nodes: Mapping[str, Node], field: str, read: Callable[[Node], M]
     ) -> tuple[M, ...]:
-        if field not in fields:
-            return ()
-        nodes = fields[field].sequence(field.kind)
-        for n, node in enumerate(nodes):
-            self.places[f"{field.name}[{n}]"] = node.where
-        return tuple(map(read, nodes))
+        items = nodes[field].sequence() if field in nodes else ()
+        for n, node in enumerate(items):
+            self.places[f"{field}[{n}]"] = node.where
+        return tuple(map(read, items))
 
     def _accelerator(self, node: Node) -> str | Description:
         if node.is_mapping and node.entries():
             return Description.of(self._with_core_files(plain_values(node)))
-        return self._file(node.text(_ACCELERATOR.kind))
+        return self._file(node.text("a bundled name, a file, or the fields of an accelerator"))
 
     def _with_core_files(self, values: dict[str, object]) -> dict[str, object]:
         """The fields of an accelerator, with files of cores also relative to this one."""
@@ -373,7 +324,20 @@ class _Reader:
         return str(path) if path.is_file() else name
 
     def _network(self, node: Node) -> WeightedNetwork:
-        return read_network(node, self._file)
+        if not node.is_mapping:
+            return WeightedNetwork(network=self._file(node.text("a network, or a mapping")))
+        given = read_fields(node, NetworkFields)
+        place = node.at("weight") if "weight" in given.model_fields_set else node
+        with place.locate_errors():
+            return WeightedNetwork(
+                network=self._file(given.network),
+                weight=given.weight,
+                dims=tuple(DimensionSize(name=d, size=size) for d, size in given.dims.items()),
+                densities=tuple(
+                    StatedDensity(operand=operand, density=share)
+                    for operand, share in given.densities.items()
+                ),
+            )
 
     def _setting(self, name: str, node: Node) -> Setting:
         return Setting(field=name, value=None if node.is_null else read_expression(node))

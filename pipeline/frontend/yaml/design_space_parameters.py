@@ -12,27 +12,9 @@ from nestmap.model.design_space.parameters import (
     ValueList,
 )
 from nestmap.model.errors import suggestion
-from nestmap.pipeline.frontend.yaml.field_schema import Entries, Field, Form
+from nestmap.pipeline.frontend.yaml.field_schema import Entries, Form
+from nestmap.pipeline.frontend.yaml.load import scalar_value
 from nestmap.pipeline.frontend.yaml.located_node import Node
-from nestmap.pipeline.frontend.yaml.quantities import scalar_value
-
-# --- values in design spaces: expressions, mappings with known fields ---
-
-
-def known_entries(node: Node, known: tuple[str, ...], required: tuple[str, ...]) -> dict[str, Node]:
-    """The entries of a mapping with known names.
-
-    Raises:
-        InputError: if there is another one, or a required one is missing.
-    """
-    entries = node.entries()
-    for name, entry in entries.items():
-        if name not in known:
-            raise entry.error(suggestion(name, known), f"the unknown field {name!r}")
-    for name in required:
-        if name not in entries:
-            raise node.error(f"the field {name}", f"no {name}")
-    return entries
 
 
 def read_expression(node: Node) -> Expression:
@@ -48,20 +30,18 @@ def read_expression(node: Node) -> Expression:
         return Expression(text=text)
 
 
-PARAMETERS_FIELD: Final = Field(
-    "parameters", "the [parameters](#parameters) by name", "parameters by name", ""
-)
 _CHOICES: Final = (
     "a list of values, a range such as {from: 8, to: 64, step: 8} or {from: 8, to: 64, factor: 2}, "
     "a value, or an expression such as rows * columns"
 )
+_RANGE: Final = ("from", "to", "step", "factor")
 PARAMETERS: Final = Entries(
     "Parameters",
-    (PARAMETERS_FIELD.name,),
+    ("parameters",),
     "Names are a letter, then letters, digits or `_`, at most 32. Expressions consist of numbers, "
     "texts in quotes, names of parameters, `+ - * / // % **`, comparisons, `and`, `or`, `not`, "
     "`min`, `max`, `ceil` and `floor`.",
-    PARAMETERS_FIELD.kind,
+    "parameters by name",
     (
         Form("rows: [8, 16, 32]", "each of these values: numbers, texts, or `true` and `false`"),
         Form("rows: {from: 8, to: 32, step: 8}", "8, 16, 24 and 32"),
@@ -96,10 +76,17 @@ def _choices(node: Node) -> Choices:
 
 
 def _range(node: Node) -> LinearRange | PowerRange:
-    entries = known_entries(node, ("from", "to", "step", "factor"), ("from", "to"))
+    entries = node.entries()
+    for name, entry in entries.items():
+        if name not in _RANGE:
+            raise entry.error(suggestion(name, _RANGE), f"the unknown field {name!r}")
+    for name in ("from", "to"):
+        if name not in entries:
+            raise node.error(f"the field {name}", f"no {name}")
     if ("step" in entries) == ("factor" in entries):
-        raise node.error(_CHOICES, "a range with both step and factor" if "step" in entries else
-                         "a range without step or factor")  # fmt: skip
+        both = "a range with both step and factor"
+        found = both if "step" in entries else "a range without step or factor"
+        raise node.error(_CHOICES, found)
     numbers = {name: _number(entry) for name, entry in entries.items()}
     first, last = numbers["from"], numbers["to"]
     with node.locate_errors():

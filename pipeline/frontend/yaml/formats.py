@@ -5,10 +5,10 @@ from typing import Final
 
 from nestmap.pipeline.frontend.yaml.design_space import (
     CONDITIONS,
-    DESIGN_SPACE,
     FIELDS,
     NETWORKS,
     OBJECTIVES,
+    SpaceFields,
 )
 from nestmap.pipeline.frontend.yaml.design_space_parameters import PARAMETERS
 from nestmap.pipeline.frontend.yaml.field_schema import Part
@@ -91,7 +91,7 @@ PARTS: Final[dict[FileFormat, tuple[Part, ...]]] = {
         *(MappingFields, UNROLLED, HINTS, LINKS, ORDER, LEVELS, SegmentFields, TILINGS)
     ),
     FileFormat.WORKLOAD: parts(LayerFields, RELATIONS, SOURCES, DENSITIES, PRECISIONS),
-    FileFormat.SPACE: (DESIGN_SPACE, PARAMETERS, FIELDS, CONDITIONS, NETWORKS, OBJECTIVES),
+    FileFormat.SPACE: parts(SpaceFields, PARAMETERS, FIELDS, CONDITIONS, NETWORKS, OBJECTIVES),
 }
 """The parts of each format; sections with the same path are alternatives."""
 

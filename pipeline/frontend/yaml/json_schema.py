@@ -17,7 +17,6 @@ from nestmap.pipeline.frontend.yaml.field_schema import (
     Section,
 )
 from nestmap.pipeline.frontend.yaml.formats import CORES_2024, MAPPING_OF_STREAM, PARTS, FileFormat
-from nestmap.pipeline.frontend.yaml.quantities import SWITCH
 from nestmap.pipeline.util.atomic_files import Json
 
 Schema = dict[str, Json]
@@ -133,7 +132,7 @@ def _description(field: Field) -> str:
 
 def _value(field: Field) -> Schema:
     """The type of a value without parts: from its example, unless it may have another type."""
-    if field.kind == SWITCH:
+    if field.kind == "true or false":
         return {"type": "boolean"}
     if field.kind.startswith(_ONE_OF) and not field.kind.startswith(f"{_ONE_OF}its"):
         return {"enum": [*field.kind.removeprefix(_ONE_OF).split(", ")]}

@@ -34,8 +34,7 @@ from nestmap.pipeline.frontend.read.accelerator import read_accelerator
 from nestmap.pipeline.frontend.read.mapping import read_mapping
 from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.frontend.yaml.design_space import LocatedSpace, locate_design_space
-from nestmap.pipeline.frontend.yaml.load import read_yaml
-from nestmap.pipeline.frontend.yaml.quantities import plain_values
+from nestmap.pipeline.frontend.yaml.load import plain_values, read_yaml
 from nestmap.pipeline.stages.mapping.layers import check_constraints
 from nestmap.pipeline.sweep.space.design_settings import (
     MEMORIES,

@@ -14,9 +14,8 @@ from nestmap.pipeline.frontend.yaml.hardware.cacti import cacti_cost
 from nestmap.pipeline.frontend.yaml.hardware.core import Core, CoreType, core_of
 from nestmap.pipeline.frontend.yaml.hardware.memory_cost import CactiClient
 from nestmap.pipeline.frontend.yaml.hardware.multicore_fields import CORES, OFFCHIP_CORE, SEVERAL
-from nestmap.pipeline.frontend.yaml.load import read_source, read_yaml
+from nestmap.pipeline.frontend.yaml.load import plain_value, read_source, read_yaml
 from nestmap.pipeline.frontend.yaml.located_node import Node
-from nestmap.pipeline.frontend.yaml.quantities import plain_value
 
 
 @final

@@ -63,7 +63,7 @@ WRONG = [
     ("weight: 2.5", "weight: 0", 15, "expected greater than 0"),
     ("weight: 2.5", "wait: 2.5", 15, "expected weight"),
     ("weight: 2.5", "dims: {batch: 2}", 15, "--dim batch cannot be combined"),
-    ("weight: 2.5", "densities: {I: 2}", 15, "expected less than or equal to 1"),
+    ("weight: 2.5", "densities: {I: 2}", 15, "expected a share of elements, above 0"),
     ("weight: 2.5", "densities: {X: 0.5}", 15, "density of X: found no such operand"),
     ("- net.yaml", "- nat.yaml", 14, "nat.yaml: found no such file"),
     ("- net.yaml", "- resnet", 14, "networks[0]: workload: found 'resnet'"),
