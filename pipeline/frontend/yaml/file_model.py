@@ -15,7 +15,7 @@ from sys import modules
 from types import NoneType, UnionType
 from typing import Annotated, ClassVar, Final, TypeVar, Union, cast, final, get_args, get_origin
 
-from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, Field, Tag, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from nestmap.model.errors import InputError, shortened, suggestion
@@ -151,14 +151,13 @@ def check_known(node: Node, field: str, names: Collection[str], known: Collectio
             raise node.at(field, i).error(suggestion(name, known))
 
 
-_ORDER: Final = ("extra_forbidden", "missing")
-"""The errors that are told first."""
+_RANKS: Final = {"extra_forbidden": 0, "missing": 2}
+"""Fields that are not known are told first, those that lack last; wrong values in between."""
 
 
 def _located(error: ValidationError, node: Node, model: type[FileModel]) -> InputError:
     """The first error, at its place in the file."""
-    details = error.errors(include_url=False)
-    first = next((x for kind in _ORDER for x in details if x["type"] == kind), details[0])
+    first = min(error.errors(include_url=False), key=lambda x: _RANKS.get(x["type"], 1))
     is_key = first["loc"][-1:] == ("[key]",)
     *before, last = (first["loc"][:-1] if is_key else first["loc"]) or ("",)
     place = _Place(node, model)
@@ -183,6 +182,8 @@ class _Place:
 
     def at(self, step: str | int) -> "_Place":
         """The value at a field, a key or in a list."""
+        if step in _tagged(self.annotation):
+            return _Place(self.node, _tagged(self.annotation)[step], self.kind)
         model, annotation = _model(self.annotation), _bare(self.annotation)
         if model is not None:
             annotation = _annotation(model, str(step))
@@ -250,6 +251,12 @@ def _model(annotation: object) -> type[FileModel] | None:
 
 def _subclass(kind: object, base: type[B]) -> type[B] | None:
     return kind if isinstance(kind, type) and issubclass(kind, base) else None
+
+
+def _tagged(annotation: object) -> dict[str | int, object]:
+    """The members of a union by their tags, which stand in the places of errors."""
+    members = [_parts(member) for member in get_args(_parts(annotation)[0])]
+    return {x.tag: kind for kind, *said in members for x in said if isinstance(x, Tag)}
 
 
 def _bare(annotation: object) -> object:

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from yaml.constructor import SafeConstructor
 
 from nestmap.model.errors import InputError, shortened, suggestion
-from nestmap.pipeline.frontend.yaml.field_schema import Field, Need, Section, one_of
+from nestmap.pipeline.frontend.yaml.field_schema import one_of
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -82,14 +82,6 @@ class Node:
             raise self.error(expected)
         return {self._key(key): self._entry(key, value) for key, value in self.value.value}
 
-    def named(self, expected: str) -> dict[str, Node]:
-        """The values of a mapping whose keys are names; see :func:`is_name`."""
-        entries = self.entries(expected)
-        for key, entry in entries.items():
-            if not is_name(key):
-                raise entry.error(expected, f"the key {_quoted(key)}")
-        return entries
-
     def numbered(self, expected: str) -> dict[int, Node]:
         """The values of a mapping whose keys are different whole numbers from 0 on."""
         if not isinstance(self.value, yaml.MappingNode):
@@ -103,22 +95,6 @@ class Node:
             entries[number] = self._entry(key, value)
         return entries
 
-    def fields(self, section: Section) -> dict[Field, Node]:
-        """The values of a mapping with known fields, without the null values of optional ones."""
-        known = {field.name: field for field in section.fields}
-        entries = self.entries(f"the fields {', '.join(known)}")
-        for name, entry in entries.items():
-            if name not in known:
-                raise InputError(
-                    entry.where, f"the unknown field {_quoted(name)}", suggestion(name, known)
-                )
-        required = [field for field in section.fields if field.need is Need.REQUIRED]
-        for field in required:
-            if field.name not in entries:
-                raise self.error(f"the field {field.name}", f"no {field.name}")
-        given = ((known[name], node) for name, node in entries.items())
-        return {field: node for field, node in given if field in required or not node.is_null}
-
     def sequence(self, expected: str = "a list") -> tuple[Node, ...]:
         """The items of a list."""
         if not isinstance(self.value, yaml.SequenceNode):
@@ -127,16 +103,6 @@ class Node:
         return tuple(
             Node(item, self.file, _line(item), f"{self.path}[{i}]") for i, item in enumerate(items)
         )
-
-    def names(self, expected: str, known: Collection[str] | None = None) -> tuple[str, ...]:
-        """The items of a list of different names, all of them in ``known`` if given."""
-        names: dict[str, Node] = {}
-        for item in self.sequence():
-            name = item.name(expected) if known is None else item.one_of(known)
-            if name in names:
-                raise item.error(f"{expected}, each once", f"a second {name}")
-            names[name] = item
-        return tuple(names)
 
     def integer(
         self, expected: str = "a whole number", *, minimum: int = -LARGEST, maximum: int = LARGEST

@@ -23,7 +23,7 @@ from nestmap.pipeline.frontend.yaml.file_model import (
     Written,
     read_fields,
 )
-from nestmap.pipeline.frontend.yaml.hardware.array import parse_array
+from nestmap.pipeline.frontend.yaml.hardware.array import AnyArrayFields, array_of
 from nestmap.pipeline.frontend.yaml.hardware.cacti import cacti_cost
 from nestmap.pipeline.frontend.yaml.hardware.former_format import in_todays_format
 from nestmap.pipeline.frontend.yaml.hardware.memory import memory_of
@@ -68,7 +68,7 @@ class HardwareFields(FileModel, frozen=True):
 class AcceleratorFields(HardwareFields, frozen=True, title="Root of an accelerator"):
     """The array, and the memories that feed it."""
 
-    operational_array: Annotated[Mapping[str, object], Written("names with values")]
+    operational_array: Annotated[AnyArrayFields, Written("the fields")]
     """The compute units: an [ordinary array](#operational-array) or
     [one that computes in memory](#array-that-computes-in-memory)."""
     dataflows: Annotated[object, Written("anything", "{D1: [K]}", need=Need.IGNORED)] = None
@@ -129,7 +129,7 @@ def accelerator_of(root: Node, given: AcceleratorFields, cacti: CactiClient) -> 
     Raises:
         InputError: if they do not describe an accelerator; the error names line and field.
     """
-    array = parse_array(root.at("operational_array"))
+    array = array_of(root.at("operational_array"), given.operational_array)
     if array.imc is not None and given.memories and IMC_CELLS not in given.memories:
         expected = f"a memory {IMC_CELLS} that holds the weights in each unit of an IMC array"
         raise root.at("memories").error(expected, f"{', '.join(given.memories)}")

@@ -1,8 +1,9 @@
 """Reads the operational array of an accelerator description."""
 
-from typing import Annotated, Final
+from collections.abc import Mapping
+from typing import Annotated, Final, cast
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Discriminator, Field, Tag
 
 from nestmap.model import ArraySide, ImcKind, InMemoryCompute, OperationalArray
 from nestmap.model.base import copy_with
@@ -25,7 +26,6 @@ from nestmap.pipeline.frontend.yaml.file_model import (
     Written,
     check_known,
     different,
-    read_fields,
 )
 from nestmap.pipeline.frontend.yaml.located_node import Node
 
@@ -175,16 +175,26 @@ class ImcArrayFields(_AnyArray, frozen=True, title="Array that computes in memor
     """Supply voltage, more than a third of the nominal voltage of the node."""
 
 
-def parse_array(node: Node) -> OperationalArray:
-    """The array that the field ``operational_array`` describes.
+def _kind_of(given: object) -> str:
+    """The tag of the fields that describe an array."""
+    is_imc = isinstance(given, Mapping) and cast("Mapping[str, object]", given).get("is_imc")
+    return "imc" if is_imc is True else "array"
+
+
+AnyArrayFields = Annotated[
+    Annotated[ArrayFields, Tag("array")] | Annotated[ImcArrayFields, Tag("imc")],
+    Discriminator(_kind_of),
+]
+
+
+def array_of(node: Node, given: ArrayFields | ImcArrayFields) -> OperationalArray:
+    """The array that the fields of ``node`` describe.
 
     Raises:
-        InputError: if it does not match the schema; the error names line and field.
+        InputError: if they contradict each other; the error names line and field.
     """
-    switch = node.entries().get("is_imc")
-    if switch is not None and not switch.is_null and switch.boolean():
-        return _imc_array(node)
-    given = read_fields(node, ArrayFields)
+    if isinstance(given, ImcArrayFields):
+        return _imc_array(node, given)
     stated = {"imc_type": given.imc_type, "technology": given.technology}
     for name, value in (stated | {"supply_voltage": given.supply_voltage}).items():
         if value is not None:
@@ -210,12 +220,11 @@ def parse_array(node: Node) -> OperationalArray:
         )
 
 
-def _imc_array(node: Node) -> OperationalArray:
+def _imc_array(node: Node, given: ImcArrayFields) -> OperationalArray:
     """An IMC array, whose costs and clock follow from its circuits.
 
     Stated energy, area and systolic dimensions are checked but ignored, as in ZigZag.
     """
-    given = read_fields(node, ImcArrayFields)
     sides = _sides(node, given)
     if given.clock_period is not None:
         expected = "no clock_period: the circuits of an IMC array set it"

@@ -157,21 +157,6 @@ def test_closed_sets_suggest_the_nearest() -> None:
     assert refusal(lambda: value("1").choice(Colour)).expected == "one of red, green"
 
 
-def test_unknown_and_missing_fields() -> None:
-    node = parse_yaml("a: 1\nsise: 2\n", "f.yaml")
-    unknown = refusal(lambda: node.fields(section("a", "size")))
-    assert unknown.where == "f.yaml:2: sise"
-    assert "sise" in unknown.found
-    assert unknown.expected == "size (one of a, size)"
-    missing = refusal(lambda: node.fields(section("a b sise")))
-    assert (missing.where, missing.found) == ("f.yaml:1", "no b")
-
-
-def test_optional_fields_that_are_null_are_left_out() -> None:
-    node = parse_yaml("a:\nb:\n", "f.yaml")
-    assert [field.name for field in node.fields(section("a", "b"))] == ["a"]
-
-
 def test_equal_keys_are_an_error() -> None:
     found = refusal(lambda: parse_yaml("a: 1\nb: 2\na: 3\n", "f.yaml"))
     assert (found.where, found.found) == ("f.yaml:3", "a second a")
@@ -190,7 +175,6 @@ def test_keys_are_texts() -> None:
     found = refusal(parse_yaml("a: 1\n[b]: 2\n", "f.yaml").entries)
     assert (found.where, found.found) == ("f.yaml:2", "the key a list")
     assert refusal(parse_yaml("5: 1\n", "f.yaml").entries).expected == "a text as key"
-    assert "'a b'" in refusal(lambda: parse_yaml("a b: 1\n", "f.yaml").named("names")).found
 
 
 def test_aliases_and_merged_keys() -> None:
