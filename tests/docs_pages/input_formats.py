@@ -15,15 +15,7 @@ from nestmap.model import (
     Workload,
 )
 from nestmap.model.design_space.space import DesignSpace
-from nestmap.pipeline.frontend.yaml.design_space import (
-    CONDITIONS,
-    FIELDS,
-    NETWORKS,
-    OBJECTIVES,
-    SpaceFields,
-    parse_design_space,
-)
-from nestmap.pipeline.frontend.yaml.design_space_parameters import PARAMETERS
+from nestmap.pipeline.frontend.yaml.design_space import SpaceFields, parse_design_space
 from nestmap.pipeline.frontend.yaml.field_schema import Field, Need, Origin, Part, Section
 from nestmap.pipeline.frontend.yaml.file_model import parts
 from nestmap.pipeline.frontend.yaml.hardware.accelerator import (
@@ -38,44 +30,17 @@ from nestmap.pipeline.frontend.yaml.hardware.core import (
     parse_core,
     parse_offchip_core,
 )
-from nestmap.pipeline.frontend.yaml.hardware.memory_fields import (
-    COMPRESSION,
-    MOVEMENTS,
-    MemoryFields,
-    PortFields,
-)
+from nestmap.pipeline.frontend.yaml.hardware.memory_fields import MemoryFields, PortFields
 from nestmap.pipeline.frontend.yaml.hardware.multicore import parse_multicore
 from nestmap.pipeline.frontend.yaml.hardware.multicore_fields import (
-    ENTRIES,
-    EQUAL_CORES,
-    PAIRS,
-    PLACES,
-    SHARED,
     ConnectionFields,
     Multicore2024Fields,
     MulticoreFields,
 )
-from nestmap.pipeline.frontend.yaml.layer_fields import (
-    DENSITIES,
-    PRECISIONS,
-    RELATIONS,
-    SOURCES,
-    LayerFields,
-)
+from nestmap.pipeline.frontend.yaml.layer_fields import LayerFields
 from nestmap.pipeline.frontend.yaml.mapping import parse_core_mapping, parse_mapping
-from nestmap.pipeline.frontend.yaml.mapping_fields import (
-    HINTS,
-    LEVELS,
-    LINKS,
-    ORDER,
-    TILINGS,
-    UNROLLED,
-    MappingFields,
-    SegmentFields,
-)
+from nestmap.pipeline.frontend.yaml.mapping_fields import MappingFields, SegmentFields
 from nestmap.pipeline.frontend.yaml.stream_mapping import (
-    SPLITS,
-    TILES,
     StreamGroupFields,
     StreamLayerFields,
     StreamMappingFields,
@@ -107,6 +72,12 @@ def _parse_mapping(path: Path) -> Mapped:
     return parse_mapping(path), parse_core_mapping(path)
 
 
+def _only_in(shown: tuple[Part, ...], before: tuple[Part, ...]) -> tuple[Part, ...]:
+    """The parts of a format that another does not have."""
+    titles = {part.title for part in before}
+    return tuple(part for part in shown if part.title not in titles)
+
+
 FORMATS: Final = (
     Format(
         "Accelerator",
@@ -114,10 +85,7 @@ FORMATS: Final = (
         "`nestmap show --accelerator FILE` prints what was read.",
         _EXAMPLES / "accelerator.yaml",
         parse_accelerator,
-        parts(
-            *(AcceleratorFields, ArrayFields, MemoryFields),
-            *(COMPRESSION, PortFields, MOVEMENTS, VectorUnitFields),
-        ),
+        parts(AcceleratorFields, ArrayFields, MemoryFields, PortFields, VectorUnitFields),
     ),
     Format(
         "In-memory computing",
@@ -133,7 +101,7 @@ FORMATS: Final = (
         "it. Each core has a file, or stands in this one.",
         _EXAMPLES / "multicore.yaml",
         parse_multicore,
-        parts(*(MulticoreFields, ENTRIES, ConnectionFields, SHARED, PLACES, EQUAL_CORES)),
+        parts(MulticoreFields, ConnectionFields),
         Origin.STREAM,
     ),
     Format(
@@ -158,7 +126,7 @@ FORMATS: Final = (
         "The older way to write them, which is read, too.",
         _EXAMPLES / "multicore_2024.yaml",
         parse_multicore,
-        parts(Multicore2024Fields, PAIRS),
+        _only_in(parts(Multicore2024Fields), parts(MulticoreFields)),
         Origin.STREAM,
     ),
     Format(
@@ -166,14 +134,14 @@ FORMATS: Final = (
         "What is fixed about how layers are mapped (`--mapping FILE`); all else is searched.",
         _EXAMPLES / "mapping.yaml",
         _parse_mapping,
-        parts(*(MappingFields, UNROLLED, HINTS, LINKS, ORDER, LEVELS, SegmentFields, TILINGS)),
+        parts(MappingFields, SegmentFields),
     ),
     Format(
         "Mapping as in present Stream",
         "The form that Stream later than 0.0.8 writes, which is read, too.",
         _EXAMPLES / "mapping_stream.yaml",
         _parse_mapping,
-        parts(*(StreamMappingFields, StreamLayerFields, SPLITS, StreamGroupFields, TILES)),
+        parts(StreamMappingFields, StreamLayerFields, StreamGroupFields),
         Origin.STREAM,
     ),
     Format(
@@ -182,14 +150,14 @@ FORMATS: Final = (
         "[ONNX models](#onnx-models) instead.",
         _EXAMPLES / "workload.yaml",
         parse_workload_yaml,
-        parts(LayerFields, RELATIONS, SOURCES, DENSITIES, PRECISIONS),
+        parts(LayerFields),
     ),
     Format(
         "Design space",
         "Accelerators that differ in some fields, for `nestmap sweep`: see [sweeps](sweeps.md).",
         _EXAMPLES / "space.yaml",
         parse_design_space,
-        parts(SpaceFields, PARAMETERS, FIELDS, CONDITIONS, NETWORKS, OBJECTIVES),
+        parts(SpaceFields),
         Origin.NESTMAP,
     ),
 )

@@ -23,8 +23,12 @@ from nestmap.model.design_space.space import (
 from nestmap.model.errors import warn_of_input
 from nestmap.model.evaluation.objective import DESIGN_OBJECTIVES
 from nestmap.pipeline.frontend.given import FieldValues
-from nestmap.pipeline.frontend.yaml.design_space_parameters import read_expression, read_parameter
-from nestmap.pipeline.frontend.yaml.field_schema import Entries, Form
+from nestmap.pipeline.frontend.yaml.design_space_parameters import (
+    PARAMETERS,
+    read_expression,
+    read_parameter,
+)
+from nestmap.pipeline.frontend.yaml.field_schema import Form, Forms
 from nestmap.pipeline.frontend.yaml.file_kind import FileKind
 from nestmap.pipeline.frontend.yaml.file_model import (
     FileModel,
@@ -45,6 +49,59 @@ _SETTINGS: Final = "expressions by path"
 _CONDITIONS: Final = "conditions by memory or core"
 
 
+FIELDS: Final = Forms(
+    "Fields that vary",
+    "Any field of the description of an accelerator, by the path that errors show: "
+    "`operational_array.sizes[0]`, `memories.sram.ports[0].bandwidth_max`. The value is that of an "
+    "expression; whole results of a division count as whole numbers.",
+    (
+        Form("operational_array.sizes[0]: 16", "always 16"),
+        Form("memories.sram_2MB.size: 8192 * 1024", "the value of an expression"),
+        Form("technology: 28", "a field that the base leaves out"),
+        Form("cores.0.technology: 28", "a field of core 0, with several cores"),
+        Form("cores.simd.technology: 28", "a field of all cores with that name"),
+        Form("core_connectivity[0].bandwidth: 64", "a field of a connection"),
+        Form("memories.sram_2MB.r_cost: null", "designs lack the field, as if it were left out"),
+    ),
+)
+
+CONDITIONS: Final = Forms(
+    "Parts that some designs have",
+    "By the name of a memory of the base: designs that do not meet the condition lack the memory. "
+    "With several cores, by the path of a core or of a memory in one: what connects a missing core "
+    "is missing, too.",
+    (
+        Form("sram_2MB: 1 < 2", "a condition, here one that always holds"),
+        Form("cores.3: 1 < 2", "the same for a core"),
+        Form("cores.simd.memories.sram: 1 < 2", "for a memory of all cores with that name"),
+    ),
+)
+
+NETWORKS: Final = Forms(
+    "Networks of a design space",
+    "Each item is a network, or has the fields `network`, `weight` (how often it "
+    "counts), `dims` (sizes that the network leaves open) and `densities` (shares of elements "
+    "that are not zero, by operand).",
+    (
+        Form("light:alexnet", "a network by its name or file"),
+        Form("{network: gpt2, weight: 2.5, dims: {batch: 1}}", "GPT-2, which counts 2.5 times"),
+        Form("{network: light:alexnet, densities: {I: 0.5}}", "AlexNet, half of its inputs zero"),
+    ),
+)
+
+OBJECTIVES: Final = Forms(
+    "Objectives",
+    "Expressions, as those of parameters, of `energy` (pJ), `latency` (cycles), `edp` "
+    "(pJ x cycles), `area`, each over all networks together, and of parameters.",
+    (
+        Form("energy", "a quantity"),
+        Form("energy * latency ** 2", "an expression, named by its text"),
+        Form("0.5 * energy / 1e9 + latency / 1e6", "a weighted sum"),
+        Form("{name: cost, of: energy * area}", "an expression with a name"),
+    ),
+)
+
+
 class SpaceFields(FileModel, frozen=True, title="Root of a design space"):
     """Which fields of an accelerator vary, and how."""
 
@@ -63,15 +120,18 @@ class SpaceFields(FileModel, frozen=True, title="Root of a design space"):
     ] = None
     """Constraints on the mappings of all designs; with several cores, the cores of layers and how
     layers are split."""
-    parameters: Annotated[Mapping[str, object], Written("parameters by name")]
+    parameters: Annotated[Mapping[str, object], Written("parameters by name"), PARAMETERS]
     """The [parameters](#parameters) by name."""
     set: Annotated[
-        Mapping[str, object], Written(_SETTINGS, otherwise="no field; then `when` must be there")
+        Mapping[str, object],
+        Written(_SETTINGS, otherwise="no field; then `when` must be there"),
+        FIELDS,
     ] = {}
     """The [fields that vary](#fields-that-vary) by path."""
     when: Annotated[
         Mapping[str, object],
         Written(_CONDITIONS, otherwise="all designs have all memories and cores"),
+        CONDITIONS,
     ] = {}
     """[Conditions](#parts-that-some-designs-have) under which designs have a memory or a core."""
     constraints: Annotated[
@@ -83,11 +143,11 @@ class SpaceFields(FileModel, frozen=True, title="Root of a design space"):
     instances), `.area` (of all instances) and `.bandwidth` (bits that all ports of all instances
     move in a cycle at most); with several cores, of those of a name together `cores.NAME.count`,
     `.units`, `.area` and `.memories.NAME.size` and so on."""
-    networks: Annotated[tuple[object, ...], Written(_NETWORKS)]
+    networks: Annotated[tuple[object, ...], Written(_NETWORKS), NETWORKS]
     """The [networks](#networks-of-a-design-space) to map."""
-    objectives: Annotated[tuple[object, ...], Written(_OBJECTIVES, "[energy, area]")] = (
-        *("energy", "latency"),
-    )
+    objectives: Annotated[
+        tuple[object, ...], Written(_OBJECTIVES, "[energy, area]"), OBJECTIVES
+    ] = (*("energy", "latency"),)
     """What the front minimizes: some of `energy`, `latency`, `edp`, `area`, over all networks
     together, or [expressions](#objectives) of them."""
     aggregate: Annotated[Aggregate, Written(example="worst")] = Aggregate.SUM
@@ -112,66 +172,6 @@ class _NamedObjective(FileModel, frozen=True):
 
     name: Annotated[Text, Written("a name, such as cost")]
     of: Annotated[object, Written("an expression")]
-
-
-FIELDS: Final = Entries(
-    "Fields that vary",
-    ("set",),
-    "Any field of the description of an accelerator, by the path that errors show: "
-    "`operational_array.sizes[0]`, `memories.sram.ports[0].bandwidth_max`. The value is that of an "
-    "expression; whole results of a division count as whole numbers.",
-    _SETTINGS,
-    (
-        Form("operational_array.sizes[0]: 16", "always 16"),
-        Form("memories.sram_2MB.size: 8192 * 1024", "the value of an expression"),
-        Form("technology: 28", "a field that the base leaves out"),
-        Form("cores.0.technology: 28", "a field of core 0, with several cores"),
-        Form("cores.simd.technology: 28", "a field of all cores with that name"),
-        Form("core_connectivity[0].bandwidth: 64", "a field of a connection"),
-        Form("memories.sram_2MB.r_cost: null", "designs lack the field, as if it were left out"),
-    ),
-)
-CONDITIONS: Final = Entries(
-    "Parts that some designs have",
-    ("when",),
-    "By the name of a memory of the base: designs that do not meet the condition lack the memory. "
-    "With several cores, by the path of a core or of a memory in one: what connects a missing core "
-    "is missing, too.",
-    _CONDITIONS,
-    (
-        Form("sram_2MB: 1 < 2", "a condition, here one that always holds"),
-        Form("cores.3: 1 < 2", "the same for a core"),
-        Form("cores.simd.memories.sram: 1 < 2", "for a memory of all cores with that name"),
-    ),
-)
-
-
-NETWORKS: Final = Entries(
-    "Networks of a design space",
-    ("networks",),
-    "Each item is a network, or has the fields `network`, `weight` (how often it "
-    "counts), `dims` (sizes that the network leaves open) and `densities` (shares of elements "
-    "that are not zero, by operand).",
-    _NETWORKS,
-    (
-        Form("light:alexnet", "a network by its name or file"),
-        Form("{network: gpt2, weight: 2.5, dims: {batch: 1}}", "GPT-2, which counts 2.5 times"),
-        Form("{network: light:alexnet, densities: {I: 0.5}}", "AlexNet, half of its inputs zero"),
-    ),
-)
-OBJECTIVES: Final = Entries(
-    "Objectives",
-    ("objectives",),
-    "Expressions, as those of parameters, of `energy` (pJ), `latency` (cycles), `edp` "
-    "(pJ x cycles), `area`, each over all networks together, and of parameters.",
-    _OBJECTIVES,
-    (
-        Form("energy", "a quantity"),
-        Form("energy * latency ** 2", "an expression, named by its text"),
-        Form("0.5 * energy / 1e9 + latency / 1e6", "a weighted sum"),
-        Form("{name: cost, of: energy * area}", "an expression with a name"),
-    ),
-)
 
 
 def read_objective(node: Node) -> SweepObjective:

@@ -12,7 +12,7 @@ from nestmap.model.design_space.parameters import (
     ValueList,
 )
 from nestmap.model.errors import suggestion
-from nestmap.pipeline.frontend.yaml.field_schema import Entries, Form
+from nestmap.pipeline.frontend.yaml.field_schema import Form, Forms
 from nestmap.pipeline.frontend.yaml.load import scalar_value
 from nestmap.pipeline.frontend.yaml.located_node import Node
 
@@ -35,13 +35,13 @@ _CHOICES: Final = (
     "a value, or an expression such as rows * columns"
 )
 _RANGE: Final = ("from", "to", "step", "factor")
-PARAMETERS: Final = Entries(
+
+
+PARAMETERS: Final = Forms(
     "Parameters",
-    ("parameters",),
     "Names are a letter, then letters, digits or `_`, at most 32. Expressions consist of numbers, "
     "texts in quotes, names of parameters, `+ - * / // % **`, comparisons, `and`, `or`, `not`, "
     "`min`, `max`, `ceil` and `floor`.",
-    "parameters by name",
     (
         Form("rows: [8, 16, 32]", "each of these values: numbers, texts, or `true` and `false`"),
         Form("rows: {from: 8, to: 32, step: 8}", "8, 16, 24 and 32"),

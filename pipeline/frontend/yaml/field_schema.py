@@ -76,6 +76,16 @@ class Form:
 
 @final
 @dataclass(frozen=True, slots=True)
+class Forms:
+    """The ways to write what a list, or a mapping with free keys, has: metadata of a field."""
+
+    title: str
+    meaning: str
+    forms: tuple[Form, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Entries:
     """A list, or a mapping with free keys, at ``at``; ``kind`` is its name in errors."""
 

@@ -21,7 +21,15 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 from nestmap.model.errors import InputError, shortened, suggestion
 from nestmap.model.mapping.constraints import FieldPlaces
 from nestmap.pipeline.frontend.yaml import field_schema
-from nestmap.pipeline.frontend.yaml.field_schema import Entries, Need, Origin, Part, Section, one_of
+from nestmap.pipeline.frontend.yaml.field_schema import (
+    Entries,
+    Forms,
+    Need,
+    Origin,
+    Part,
+    Section,
+    one_of,
+)
 from nestmap.pipeline.frontend.yaml.located_node import LARGEST, Node
 
 M = TypeVar("M", bound="FileModel")
@@ -298,9 +306,35 @@ def section_of(model: type[FileModel]) -> Section:
     )
 
 
-def parts(*declared: type[FileModel] | Entries | Section) -> tuple[Part, ...]:
-    """The parts of a format, some of which are models."""
-    return tuple(section_of(x) if isinstance(x, type) else x for x in declared)
+def parts(*models: type[FileModel]) -> tuple[Part, ...]:
+    """The parts of a format: the models, each followed by the lists and mappings that it has."""
+    return tuple(part for model in models for part in _shown(model))
+
+
+def models_of(model: type[FileModel]) -> Iterator[type[FileModel]]:
+    """The model of a mapping, and those of the mappings in it."""
+    yield model
+    for field in model.model_fields:
+        yield from (x for inner in _models_in(_annotation(model, field)) for x in models_of(inner))
+
+
+def _models_in(annotation: object) -> Iterator[type[FileModel]]:
+    model = _model(annotation)
+    if model is not None and not _tagged(annotation):
+        yield model
+    else:
+        for part in get_args(annotation):
+            yield from _models_in(part)
+
+
+def _shown(model: type[FileModel]) -> Iterator[Part]:
+    section = section_of(model)
+    yield section
+    for field in section.fields:
+        for said in model.model_fields[field.name].metadata:
+            if isinstance(said, Forms):
+                at = (*model.at, field.name)
+                yield Entries(said.title, at, said.meaning, field.kind, said.forms)
 
 
 def _field(model: type[FileModel], name: str, meaning: str) -> field_schema.Field:

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 from pydantic import BeforeValidator, Field
 
-from nestmap.pipeline.frontend.yaml.field_schema import ITEM, Entries, Form, Need, Origin
+from nestmap.pipeline.frontend.yaml.field_schema import ITEM, Form, Forms, Need, Origin
 from nestmap.pipeline.frontend.yaml.file_model import (
     Count,
     FileModel,
@@ -27,6 +27,44 @@ _PRECISIONS: Final = "numbers of bits by operand"
 
 _Id = Annotated[int, Field(strict=True, ge=-LARGEST, le=LARGEST)]
 _Elements = Annotated[Number, Written("a number of elements, not negative")]
+
+
+PRECISIONS: Final = Forms(
+    "Precisions",
+    "Bits of each operand of the equation, by name, and of finished outputs. Those of operands `W` "
+    "and `I` that the equation does not have are ignored.",
+    (
+        Form("O: 16", "of a partial sum of the output"),
+        Form("W: 8", "of the input of that name"),
+        Form("O_final: 8", "of a finished output; left out: that of `O`"),
+    ),
+)
+
+RELATIONS: Final = Forms(
+    "Derived dimensions",
+    "Each item derives a dimension from two loops, such as the input column `ix` of a convolution "
+    "from the output column `ox` and the filter column `fx`.",
+    (
+        Form("ix=2*ox+1*fx", "`ix` steps by 2 with `ox` (the stride), by 1 with `fx`"),
+        Form("ix=ox+fx", "the same as `ix=1*ox+1*fx`"),
+    ),
+)
+
+SOURCES: Final = Forms(
+    "Sources",
+    "By input. An input that is not listed comes from outside: `W` is a constant, any other one is "
+    "an input of the network. Layers may be listed in any order but must not form a cycle.",
+    (
+        Form("I: 0", "the output of layer 0; in layer 0 itself, an input from outside"),
+        Form("I: [0, 1]", "the outputs of layers 0 and 1, concatenated"),
+    ),
+)
+
+DENSITIES: Final = Forms(
+    "Densities",
+    "By operand; one that is not listed has no zeros. Zeros are anywhere in the tensor.",
+    (Form("I: 0.42", "58 % of the elements of `I` are zero"),),
+)
 
 
 class LayerFields(FileModel, frozen=True, title="Layer"):
@@ -58,6 +96,7 @@ class LayerFields(FileModel, frozen=True, title="Layer"):
     operand_precision: Annotated[
         Mapping[str, Annotated[Whole, Written("a number of bits, not negative")]],
         Written(_PRECISIONS, "{W: 8, I: 8, O: 16, O_final: 8}"),
+        PRECISIONS,
     ]
     """[Bits per element](#precisions) of each operand."""
     name: Annotated[
@@ -69,6 +108,7 @@ class LayerFields(FileModel, frozen=True, title="Layer"):
     dimension_relations: Annotated[
         tuple[Annotated[Text, Written("a relation such as ix=2*ox+1*fx")], ...],
         Written(_RELATIONS, "[ix=2*ox+1*fx, iy=2*oy+1*fy]"),
+        RELATIONS,
     ] = ()
     """How [dimensions](#derived-dimensions) of the equation that are not loops depend on loops."""
     operand_source: Annotated[
@@ -76,11 +116,12 @@ class LayerFields(FileModel, frozen=True, title="Layer"):
             str,
             Annotated[
                 tuple[Annotated[_Id, Written(SOURCE_IDS)], ...],
-                BeforeValidator(as_list),
+                BeforeValidator(as_list, json_schema_input_type=tuple[int, ...] | int),
                 Written(SOURCE_IDS),
             ],
         ],
         Written(_SOURCES, "{I: 0}"),
+        SOURCES,
     ] = {}
     """Which layer [produces](#sources) an input."""
     pr_loop_dims: Annotated[
@@ -110,52 +151,11 @@ class LayerFields(FileModel, frozen=True, title="Layer"):
     """Zeros before and after the tensor along each of `pr_loop_dims`, which are read but not
     stored."""
     operand_density: Annotated[
-        Mapping[Name, Share], Written(_SHARES, "{I: 0.42, O: 0.3}", origin=Origin.NESTMAP)
+        Mapping[Name, Share],
+        Written(_SHARES, "{I: 0.42, O: 0.3}", origin=Origin.NESTMAP),
+        DENSITIES,
     ] = {}
     """The [share of elements](#densities) of each operand that are not zero, of the output when it
     is finished; memories that compress and arrays that gate operations make use of it."""
     is_hidden: Annotated[object, Written("anything", "[I]", need=Need.IGNORED)] = None
     """Operands that are states of spiking neurons; they count as any other operand."""
-
-
-PRECISIONS: Final = Entries(
-    "Precisions",
-    (*LayerFields.at, "operand_precision"),
-    "Bits of each operand of the equation, by name, and of finished outputs. Those of operands `W` "
-    "and `I` that the equation does not have are ignored.",
-    _PRECISIONS,
-    (
-        Form("O: 16", "of a partial sum of the output"),
-        Form("W: 8", "of the input of that name"),
-        Form("O_final: 8", "of a finished output; left out: that of `O`"),
-    ),
-)
-RELATIONS: Final = Entries(
-    "Derived dimensions",
-    (*LayerFields.at, "dimension_relations"),
-    "Each item derives a dimension from two loops, such as the input column `ix` of a convolution "
-    "from the output column `ox` and the filter column `fx`.",
-    _RELATIONS,
-    (
-        Form("ix=2*ox+1*fx", "`ix` steps by 2 with `ox` (the stride), by 1 with `fx`"),
-        Form("ix=ox+fx", "the same as `ix=1*ox+1*fx`"),
-    ),
-)
-SOURCES: Final = Entries(
-    "Sources",
-    (*LayerFields.at, "operand_source"),
-    "By input. An input that is not listed comes from outside: `W` is a constant, any other one is "
-    "an input of the network. Layers may be listed in any order but must not form a cycle.",
-    _SOURCES,
-    (
-        Form("I: 0", "the output of layer 0; in layer 0 itself, an input from outside"),
-        Form("I: [0, 1]", "the outputs of layers 0 and 1, concatenated"),
-    ),
-)
-DENSITIES: Final = Entries(
-    "Densities",
-    (*LayerFields.at, "operand_density"),
-    "By operand; one that is not listed has no zeros. Zeros are anywhere in the tensor.",
-    _SHARES,
-    (Form("I: 0.42", "58 % of the elements of `I` are zero"),),
-)

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from nestmap.model import Dataflow
 from nestmap.model.mapping.constraints import FETCHED, SegmentInputs
-from nestmap.pipeline.frontend.yaml.field_schema import ITEM, Entries, Form, Need, Origin
+from nestmap.pipeline.frontend.yaml.field_schema import ITEM, Form, Forms, Need, Origin
 from nestmap.pipeline.frontend.yaml.file_model import (
     FileModel,
     Name,
@@ -47,6 +47,66 @@ UnrolledLoops = Annotated[
 Unrollings = Annotated[Mapping[Name, UnrolledLoops], Written(_ARRAY)]
 """The loops that are unrolled, by array dimension."""
 Tiling = tuple[Annotated[Text, Written(TILED_LOOP)], ...]
+
+
+UNROLLED: Final = Forms(
+    "Unrolled loops",
+    "By array dimension: the loops unrolled along it, each with its factor, 1 to "
+    f"{LARGEST_FACTOR}. The product of the factors is at most the units along that dimension.",
+    (
+        Form('D1: ["K, 4"]', "4 iterations of `K` in parallel along `D1`"),
+        Form('D2: ["C, 2", "FX, 3"]', "2 iterations of `C` times 3 of `FX` in parallel along `D2`"),
+    ),
+)
+
+HINTS: Final = Forms(
+    "Hints",
+    "By array dimension: the loop dimensions that may be unrolled along it. Along array dimensions "
+    "without a hint, any loop may be unrolled.",
+    (Form("D1: [K, OX]", "only loops over `K` or `OX` along `D1`"),),
+)
+
+LINKS: Final = Forms(
+    "Links",
+    "Layers call their operands `O`, `W` and `I` (or as in their equation), memories `O`, `I1` and "
+    "`I2`. The output is carried as `O`, each input as another memory operand.",
+    (Form("W: I2", "the memories of `I2` hold `W`"),),
+)
+
+ORDER: Final = Forms(
+    "Order of loops",
+    'Innermost first. Without a wildcard `"*"` the list pins the innermost loops; items after a '
+    "wildcard pin the outermost loops, the last item being the outermost. Items that cover all "
+    "iterations of a layer are its complete order. An item over a dimension that has size 1 in a "
+    "layer or is fully unrolled has no effect there; any other unsatisfiable item is an error.",
+    (
+        Form("[FX, 7]", "a loop over `FX` with 7 iterations"),
+        Form(
+            '[K, "*"]',
+            "a loop over `K` of any size: one of the factors that its iterations are split into",
+        ),
+        Form('"*"', 'all other loops, in any order; also `["*"]`; at most once'),
+    ),
+)
+
+LEVELS: Final = Forms(
+    "Memories of loops",
+    "For each layer operand and each of its memories: the number of items of "
+    "`temporal_ordering`, counted from the innermost, at or below that memory.",
+    (
+        Form(
+            "W: {sram: 1, dram: 2}",
+            "one loop iterates over the data of `W` in `sram`, the other over that in `dram`",
+        ),
+    ),
+)
+
+TILINGS: Final = Forms(
+    "Tilings",
+    "Loops that split a layer, innermost first; loop dimensions that the layer does not have are "
+    "skipped. In `inter_core_tiling`, `*` stands for the number of cores in `core_allocation`.",
+    (Form('"OY, 4"', "4 parts along `OY`"), Form('"OY, all"', "each iteration of `OY` is a part")),
+)
 
 
 class SegmentFields(FileModel, frozen=True, title="Segment"):
@@ -107,12 +167,15 @@ class MappingFields(FileModel, frozen=True, title="Mapping entry"):
     `input_stationary`, `output_stationary` or `row_stationary`; of several cores, in each that runs
     the layers."""
     spatial_mapping: Annotated[
-        Unrollings | None, Written(_ARRAY, '{D1: ["K, 32"], D2: ["C, 8", "FX, 3"]}', _SEARCHED)
+        Unrollings | None,
+        Written(_ARRAY, '{D1: ["K, 32"], D2: ["C, 8", "FX, 3"]}', _SEARCHED),
+        UNROLLED,
     ] = None
     """How loops are [unrolled](#unrolled-loops) over the array."""
     spatial_mapping_hint: Annotated[
         Mapping[Name, LoopDimensions] | None,
         Written(_ARRAY, "{D1: [K], D2: [C, FX, FY]}", otherwise="any loop may be"),
+        HINTS,
     ] = None
     """Which loops [may be unrolled](#hints), if there is no `spatial_mapping`."""
     memory_operand_links: Annotated[
@@ -123,10 +186,11 @@ class MappingFields(FileModel, frozen=True, title="Mapping entry"):
             otherwise="`{O: O, W: I2, I: I1}` as far as the accelerator has these; other inputs "
             "take the remaining memory operands in order",
         ),
+        LINKS,
     ] = None
     """The memory operand that [carries](#links) each layer operand."""
     temporal_ordering: Annotated[
-        tuple[object, ...], Written(_ORDER, '[[FX, 7], [K, "*"], "*", [OY, 56]]')
+        tuple[object, ...], Written(_ORDER, '[[FX, 7], [K, "*"], "*", [OY, 56]]'), ORDER
     ] = ()
     """The order of the [temporal loops](#order-of-loops), in full or in part."""
     memory_levels: Annotated[
@@ -143,6 +207,7 @@ class MappingFields(FileModel, frozen=True, title="Mapping entry"):
             ],
         ],
         Written(_LEVELS, "{W: {sram: 1, dram: 2}}", origin=Origin.NESTMAP),
+        LEVELS,
     ] = {}
     """The loops whose data [each memory](#memories-of-loops) holds; together with an order of all
     loops it makes the mapping complete, and nothing is searched."""
@@ -154,7 +219,7 @@ class MappingFields(FileModel, frozen=True, title="Mapping entry"):
     this one is the last. Vector operators after it belong to it."""
     core_allocation: Annotated[
         tuple[Annotated[Number, Written(CORES)], ...] | None,
-        BeforeValidator(as_list),
+        BeforeValidator(as_list, json_schema_input_type=tuple[int, ...] | int),
         Written(
             CORES,
             "[0, 1]",
@@ -177,6 +242,7 @@ class MappingFields(FileModel, frozen=True, title="Mapping entry"):
             otherwise="the tilings of `default`, if the entry has neither tiling",
             origin=Origin.STREAM,
         ),
+        TILINGS,
     ] = None
     """Loops that [split](#tilings) a layer into computation nodes that run one after the other."""
     inter_core_tiling: Annotated[
@@ -185,70 +251,3 @@ class MappingFields(FileModel, frozen=True, title="Mapping entry"):
     ] = None
     """Loops that split a layer into computation nodes for several cores, inside the loops of
     `intra_core_tiling`."""
-
-
-UNROLLED: Final = Entries(
-    "Unrolled loops",
-    (*MappingFields.at, "spatial_mapping"),
-    "By array dimension: the loops unrolled along it, each with its factor, 1 to "
-    f"{LARGEST_FACTOR}. The product of the factors is at most the units along that dimension.",
-    _ARRAY,
-    (
-        Form('D1: ["K, 4"]', "4 iterations of `K` in parallel along `D1`"),
-        Form('D2: ["C, 2", "FX, 3"]', "2 iterations of `C` times 3 of `FX` in parallel along `D2`"),
-    ),
-)
-HINTS: Final = Entries(
-    "Hints",
-    (*MappingFields.at, "spatial_mapping_hint"),
-    "By array dimension: the loop dimensions that may be unrolled along it. Along array dimensions "
-    "without a hint, any loop may be unrolled.",
-    _ARRAY,
-    (Form("D1: [K, OX]", "only loops over `K` or `OX` along `D1`"),),
-)
-LINKS: Final = Entries(
-    "Links",
-    (*MappingFields.at, "memory_operand_links"),
-    "Layers call their operands `O`, `W` and `I` (or as in their equation), memories `O`, `I1` and "
-    "`I2`. The output is carried as `O`, each input as another memory operand.",
-    _LINKS,
-    (Form("W: I2", "the memories of `I2` hold `W`"),),
-)
-ORDER: Final = Entries(
-    "Order of loops",
-    (*MappingFields.at, "temporal_ordering"),
-    'Innermost first. Without a wildcard `"*"` the list pins the innermost loops; items after a '
-    "wildcard pin the outermost loops, the last item being the outermost. Items that cover all "
-    "iterations of a layer are its complete order. An item over a dimension that has size 1 in a "
-    "layer or is fully unrolled has no effect there; any other unsatisfiable item is an error.",
-    _ORDER,
-    (
-        Form("[FX, 7]", "a loop over `FX` with 7 iterations"),
-        Form(
-            '[K, "*"]',
-            "a loop over `K` of any size: one of the factors that its iterations are split into",
-        ),
-        Form('"*"', 'all other loops, in any order; also `["*"]`; at most once'),
-    ),
-)
-LEVELS: Final = Entries(
-    "Memories of loops",
-    (*MappingFields.at, "memory_levels"),
-    "For each layer operand and each of its memories: the number of items of "
-    "`temporal_ordering`, counted from the innermost, at or below that memory.",
-    _LEVELS,
-    (
-        Form(
-            "W: {sram: 1, dram: 2}",
-            "one loop iterates over the data of `W` in `sram`, the other over that in `dram`",
-        ),
-    ),
-)
-TILINGS: Final = Entries(
-    "Tilings",
-    (*MappingFields.at, "intra_core_tiling"),
-    "Loops that split a layer, innermost first; loop dimensions that the layer does not have are "
-    "skipped. In `inter_core_tiling`, `*` stands for the number of cores in `core_allocation`.",
-    _TILINGS,
-    (Form('"OY, 4"', "4 parts along `OY`"), Form('"OY, all"', "each iteration of `OY` is a part")),
-)

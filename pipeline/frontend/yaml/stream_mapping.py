@@ -18,7 +18,7 @@ from nestmap.model.multicore.core_constraints import (
     GroupTiling,
     PlacedLoop,
 )
-from nestmap.pipeline.frontend.yaml.field_schema import ITEM, Entries, Form, Need, Origin
+from nestmap.pipeline.frontend.yaml.field_schema import ITEM, Form, Forms, Need, Origin
 from nestmap.pipeline.frontend.yaml.file_model import (
     Count,
     FileModel,
@@ -39,6 +39,24 @@ _SPLITS: Final = "a list of dimensions and numbers of parts"
 _TILES: Final = "a list of dimensions and sizes of tiles"
 
 _Positive = Annotated[Count, Written("a whole number of at least 1")]
+
+
+SPLITS: Final = Forms(
+    "Splits",
+    "Positions count the dimensions B, OX, OY, FX, FY, C, K, G of a convolution; the stacks, rows, "
+    "inner elements and columns of a product; the axes of the output of a vector operator.",
+    (
+        Form("{dim: D6, split: 4}", "4 parts along the output channels of a convolution"),
+        Form("[{dim: D2, split: 2}]", "the same in a further list"),
+    ),
+)
+
+TILES: Final = Forms(
+    "Tiles of a group",
+    "A dimension of one member, and of all others along which they make what it reads, or read "
+    "what it makes.",
+    (Form("{dim: conv2.D2, tile: 1}", "one row of conv2 at a time"),),
+)
 
 
 class _Tile(FileModel, frozen=True):
@@ -66,7 +84,7 @@ class StreamLayerFields(FileModel, frozen=True, title="Layer of Stream"):
         tuple[
             Annotated[
                 tuple[Annotated[Number, Written("the number of a core")], ...],
-                BeforeValidator(as_list),
+                BeforeValidator(as_list, json_schema_input_type=tuple[int, ...] | int),
             ],
             ...,
         ],
@@ -78,7 +96,7 @@ class StreamLayerFields(FileModel, frozen=True, title="Layer of Stream"):
     ] = ()
     """The cores that the nodes may run on."""
     inter_core_tiling: Annotated[
-        tuple[object, ...], Written(_SPLITS, "[[{dim: D6, split: 4}]]")
+        tuple[object, ...], Written(_SPLITS, "[[{dim: D6, split: 4}]]"), SPLITS
     ] = ()
     """Dimensions that split a node for several cores, and numbers of [parts](#splits)."""
     kernel: Annotated[
@@ -97,7 +115,7 @@ class StreamGroupFields(FileModel, frozen=True, title="Fused group"):
     layers: Annotated[tuple[Text, ...], Written("names of nodes or operator types", "[Conv, Relu]")]
     """The members; a node that several groups may mean belongs to that whose tiling is nearest."""
     intra_core_tiling: Annotated[
-        tuple[_Tile, ...], Written(_TILES, "[{dim: conv2.D2, tile: 1}]")
+        tuple[_Tile, ...], Written(_TILES, "[{dim: conv2.D2, tile: 1}]"), TILES
     ] = ()
     """Dimensions that cut the members, and sizes of [tiles](#tiles-of-a-group)."""
 
@@ -113,27 +131,6 @@ class StreamMappingFields(FileModel, frozen=True, title="Mapping of Stream"):
         object, Written("anything", "{input: {}}", need=Need.IGNORED, origin=Origin.STREAM)
     ] = None
     """For Stream's compiler."""
-
-
-SPLITS: Final = Entries(
-    "Splits",
-    (*StreamLayerFields.at, "inter_core_tiling"),
-    "Positions count the dimensions B, OX, OY, FX, FY, C, K, G of a convolution; the stacks, rows, "
-    "inner elements and columns of a product; the axes of the output of a vector operator.",
-    _SPLITS,
-    (
-        Form("{dim: D6, split: 4}", "4 parts along the output channels of a convolution"),
-        Form("[{dim: D2, split: 2}]", "the same in a further list"),
-    ),
-)
-TILES: Final = Entries(
-    "Tiles of a group",
-    (*StreamGroupFields.at, "intra_core_tiling"),
-    "A dimension of one member, and of all others along which they make what it reads, or read "
-    "what it makes.",
-    _TILES,
-    (Form("{dim: conv2.D2, tile: 1}", "one row of conv2 at a time"),),
-)
 
 
 def is_stream_mapping(root: Node) -> bool:

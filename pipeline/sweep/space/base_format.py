@@ -8,8 +8,15 @@ from nestmap.model import InputError
 from nestmap.model.design_space.space import Description
 from nestmap.pipeline.frontend.bundled import multicore_names, resolve_accelerator
 from nestmap.pipeline.frontend.yaml.field_schema import KEY, Section
-from nestmap.pipeline.frontend.yaml.formats import CORES_2024, PARTS, FileFormat
-from nestmap.pipeline.frontend.yaml.hardware.multicore_fields import CORES, OFFCHIP_CORE
+from nestmap.pipeline.frontend.yaml.file_model import FileModel, models_of, section_of
+from nestmap.pipeline.frontend.yaml.hardware.accelerator import AcceleratorFields
+from nestmap.pipeline.frontend.yaml.hardware.core import CoreFields, StorageCoreFields
+from nestmap.pipeline.frontend.yaml.hardware.multicore_fields import (
+    CORES,
+    OFFCHIP_CORE,
+    Multicore2024Fields,
+    MulticoreFields,
+)
 from nestmap.pipeline.frontend.yaml.load import read_yaml
 
 
@@ -38,21 +45,16 @@ def _root(path: Path) -> Collection[str]:
 def sections_of(values: Collection[str]) -> tuple[Section, ...]:
     """The sections of the format of a description with these fields."""
     if not is_multicore(values):
-        return _sections(FileFormat.ACCELERATOR)
+        return _sections(AcceleratorFields)
     is_old = OFFCHIP_CORE in values
-    root = _only_sections(CORES_2024) if is_old else _sections(FileFormat.CORES)
     places = ((CORES, KEY), (OFFCHIP_CORE,)) if is_old else ((CORES, KEY),)
     cores = (
         replace(section, at=(*place, *section.at))
         for place in places
-        for section in _sections(FileFormat.CORE)
+        for section in (*_sections(CoreFields), *_sections(StorageCoreFields))
     )
-    return (*root, *cores)
+    return (*_sections(Multicore2024Fields if is_old else MulticoreFields), *cores)
 
 
-def _sections(file_format: FileFormat) -> tuple[Section, ...]:
-    return _only_sections(PARTS[file_format])
-
-
-def _only_sections(parts: Collection[object]) -> tuple[Section, ...]:
-    return tuple(x for x in parts if isinstance(x, Section))
+def _sections(root: type[FileModel]) -> tuple[Section, ...]:
+    return tuple(section_of(model) for model in models_of(root))

@@ -72,7 +72,7 @@ class CoreFields(AcceleratorFields, frozen=True, title="Core that computes"):
     additions) run only on cores that list them."""
     dataflows: Annotated[
         tuple[Unrollings, ...] | None,
-        BeforeValidator(as_list),
+        BeforeValidator(as_list, json_schema_input_type=tuple[Unrollings, ...] | Unrollings),
         Written(_DATAFLOWS, '{D1: ["K, 16"], D2: ["C, 4"]}', otherwise="any"),
     ] = None
     """The [spatial mappings](#unrolled-loops) that the core supports, one or a list."""

@@ -4,19 +4,11 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Final
 
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from nestmap.model import Movement, PortKind
 from nestmap.model.hardware.memory import BITMASK, MOST_RUN_BITS, RUN_LENGTH
-from nestmap.pipeline.frontend.yaml.field_schema import (
-    ITEM,
-    KEY,
-    Entries,
-    Form,
-    Need,
-    Origin,
-    one_of,
-)
+from nestmap.pipeline.frontend.yaml.field_schema import ITEM, KEY, Form, Forms, Need, Origin, one_of
 from nestmap.pipeline.frontend.yaml.file_model import (
     Area,
     ArrayDimensions,
@@ -50,6 +42,10 @@ class MemoryKind(StrEnum):
 
 USE: Final = f"an operand and a movement ({', '.join(Movement)}) such as 'I1, tl'"
 
+_MODELS: Final = (
+    *("fitted", "cacti"),
+    *("ddr4", "lpddr4", "lpddr5", "hbm2", "hbm2e", "hbm3", "gddr6"),
+)
 _NOTHING: Final = "`0`, or the computed value"
 _ACCESS: Final = Written(
     example="0.021",
@@ -57,6 +53,28 @@ _ACCESS: Final = Written(
     need=Need.CONDITIONAL,
 )
 _SIZE: Final = "a positive number of bits"
+
+
+COMPRESSION: Final = Forms(
+    "Compression",
+    "By operand. A tensor that its format would make larger is stored as it is, and so are partial "
+    "sums: see [Compressed tensors](cost-model.md#compressed-tensors).",
+    (
+        Form("I1: bitmask", "a bit for each element, and the elements that are not zero"),
+        Form("I1: run_length 5", "before each element the number of zeros before it, in 5 bit"),
+    ),
+)
+
+MOVEMENTS: Final = Forms(
+    "Movements of a port",
+    "Each item is an operand of the memory and a movement, from the memory's point of view.",
+    (
+        Form('"O, tl"', "*to low*: read towards the array"),
+        Form('"O, fl"', "*from low*: written from the array; outputs only"),
+        Form('"O, th"', "*to high*: read towards outer memories; outputs only"),
+        Form('"O, fh"', "*from high*: written from outer memories"),
+    ),
+)
 
 
 class PortFields(FileModel, frozen=True, title="Port"):
@@ -75,6 +93,7 @@ class PortFields(FileModel, frozen=True, title="Port"):
     allocation: Annotated[
         tuple[Annotated[Text, Written(USE)], ...],
         Written(f"a list, each item {USE}", '["I1, tl", "I2, tl", "O, tl", "O, th"]'),
+        MOVEMENTS,
     ]
     """The data movements through the port: see [movements](#movements-of-a-port)."""
 
@@ -110,6 +129,7 @@ class MemoryFields(FileModel, frozen=True, title="Memory"):
         Written(
             "formats by memory operand", "{I1: run_length 5, O: bitmask}", origin=Origin.NESTMAP
         ),
+        COMPRESSION,
     ] = {}
     """The [formats](#compression) in which the memory stores operands; they save what
     `operand_density` of a layer says."""
@@ -127,12 +147,15 @@ class MemoryFields(FileModel, frozen=True, title="Memory"):
         Switch | None, Written(example="true", otherwise="`true` with `cost`, else `false`")
     ] = None
     """Whether costs are computed; replaces stated `r_cost`, `w_cost` and `area`."""
-    mem_type: Annotated[Text | None, Written(one_of(MemoryKind), "sram", otherwise="any")] = None
+    mem_type: Annotated[
+        Annotated[Text, WithJsonSchema({"enum": [*MemoryKind]})] | None,
+        Written(one_of(MemoryKind), "sram", otherwise="any"),
+    ] = None
     """The type of the memory; determines the default `cost` and the allowed ones."""
     cost: Annotated[
-        Text | None,
+        Annotated[Text, WithJsonSchema({"enum": [*_MODELS]})] | None,
         Written(
-            "one of fitted, cacti, ddr4, lpddr4, lpddr5, hbm2, hbm2e, hbm3, gddr6",
+            one_of(_MODELS),
             "fitted",
             otherwise=f"with `auto_cost_extraction: true`, `fitted`, or `{DEFAULT_DRAM}` for "
             "`mem_type: dram`; otherwise nothing is computed",
@@ -156,29 +179,4 @@ class MemoryFields(FileModel, frozen=True, title="Memory"):
 COMPRESSION_FORMAT: Final = (
     f"{BITMASK}, or {RUN_LENGTH} and the bits of a run (1 to {MOST_RUN_BITS}) such as "
     f"'{RUN_LENGTH} 5'"
-)
-
-COMPRESSION: Final = Entries(
-    "Compression",
-    (*MemoryFields.at, "compression"),
-    "By operand. A tensor that its format would make larger is stored as it is, and so are partial "
-    "sums: see [Compressed tensors](cost-model.md#compressed-tensors).",
-    "formats by memory operand",
-    (
-        Form("I1: bitmask", "a bit for each element, and the elements that are not zero"),
-        Form("I1: run_length 5", "before each element the number of zeros before it, in 5 bit"),
-    ),
-)
-
-MOVEMENTS: Final = Entries(
-    "Movements of a port",
-    (*PortFields.at, "allocation"),
-    "Each item is an operand of the memory and a movement, from the memory's point of view.",
-    f"a list, each item {USE}",
-    (
-        Form('"O, tl"', "*to low*: read towards the array"),
-        Form('"O, fl"', "*from low*: written from the array; outputs only"),
-        Form('"O, th"', "*to high*: read towards outer memories; outputs only"),
-        Form('"O, fh"', "*from high*: written from outer memories"),
-    ),
 )

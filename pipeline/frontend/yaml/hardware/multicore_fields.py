@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator, Field, PlainValidator
 
-from nestmap.pipeline.frontend.yaml.field_schema import ITEM, Entries, Form, Need, Origin
+from nestmap.pipeline.frontend.yaml.field_schema import ITEM, Form, Forms, Need, Origin
 from nestmap.pipeline.frontend.yaml.file_model import (
     Energy,
     FileModel,
@@ -15,6 +15,7 @@ from nestmap.pipeline.frontend.yaml.file_model import (
     Whole,
     Written,
 )
+from nestmap.pipeline.frontend.yaml.hardware.core import CoreFields, StorageCoreFields
 
 CORES: Final = "cores"
 OFFCHIP_CORE: Final = "offchip_core"
@@ -58,6 +59,11 @@ def _listed(given: object) -> object:
     return tuple(map(int, parts)) if parts and are_numbers else given
 
 
+def _unread(given: object) -> object:
+    """A core as it is given: it is read with its number, perhaps from a file."""
+    return given
+
+
 def _bandwidth(given: object) -> int | None:
     if given == "unlimited":
         return None
@@ -66,9 +72,56 @@ def _bandwidth(given: object) -> int | None:
     return given
 
 
-CoreNumbers = Annotated[tuple[Number, ...], BeforeValidator(_listed), Written(NUMBERS)]
-Bandwidth = Annotated[int | None, PlainValidator(_bandwidth)]
+CoreNumbers = Annotated[
+    tuple[Number, ...],
+    BeforeValidator(_listed, json_schema_input_type=tuple[int, ...] | str),
+    Written(NUMBERS),
+]
+CoreEntry = Annotated[
+    object, PlainValidator(_unread, json_schema_input_type=str | CoreFields | StorageCoreFields)
+]
+"""The file of a core, or the core itself."""
+Bandwidth = Annotated[
+    int | None, PlainValidator(_bandwidth, json_schema_input_type=int | Literal["unlimited"])
+]
 """Bits per cycle; ``None`` if unlimited."""
+
+
+ENTRIES: Final = Forms(
+    "Cores",
+    "By number, starting at 0, each once: the file of a [core](#core-that-computes), or the "
+    "contents of such a file. A file is looked up in the folder of the accelerator's file, then in "
+    "its subfolder `cores`, then among the bundled cores.",
+    (Form("3: meta_prototype.yaml", "core 3 is described in that file"),),
+)
+
+PAIRS: Final = Forms(
+    "Pairs of cores",
+    "Each item connects two cores by a link in each direction.",
+    (Form('"0, 1"', "cores 0 and 1"),),
+)
+
+SHARED: Final = Forms(
+    "Shared memories",
+    "Cores that share memory, without the off-chip core. They share the outermost memories that "
+    "all of them have under the same name; size, ports and costs must be equal in each core, and "
+    "only the operands that a port serves may differ. Items with a core in common are merged.",
+    (Form('"0, 1"', "cores 0 and 1"), Form("[0, 1]", "the same as a list")),
+)
+
+PLACES: Final = Forms(
+    "Coordinates",
+    "The column and row of each core, by the number of the core.",
+    (Form("0: [1, 0]", "core 0 is in the second column of the first row"),),
+)
+
+EQUAL_CORES: Final = Forms(
+    "Copies",
+    "How many equal cores a core stands for, itself included. The copies have the numbers that "
+    "follow the largest one of `cores`, and the connections and shared memories of the core; no "
+    "link connects them to each other unless they are in a `mesh`.",
+    (Form("0: 4", "core 0 and three more like it"),),
+)
 
 
 class ConnectionFields(FileModel, frozen=True, title="Connection"):
@@ -122,11 +175,13 @@ class SeveralCoresFields(FileModel, frozen=True):
 
     name: Annotated[Text, Written("the name of the accelerator", "quad")]
     """The name of the accelerator in reports."""
-    cores: Annotated[Mapping[Number, object], Written(SEVERAL)]
+    cores: Annotated[Mapping[Number, CoreEntry], Written(SEVERAL), ENTRIES]
     """The [cores](#cores) by number."""
     unit_energy_cost: Annotated[Energy, Written(example="2.5")] = 0.0
     """Energy of each cycle of a transfer, for connections that do not state it."""
-    core_memory_sharing: Annotated[tuple[CoreNumbers, ...], Written(_SHARED, '["0, 1"]')] = ()
+    core_memory_sharing: Annotated[
+        tuple[CoreNumbers, ...], Written(_SHARED, '["0, 1"]'), SHARED
+    ] = ()
     """The cores that [share memory](#shared-memories)."""
     core_coordinates: Annotated[
         Mapping[
@@ -137,6 +192,7 @@ class SeveralCoresFields(FileModel, frozen=True):
             ],
         ],
         Written(_COORDINATES, "{0: [0, 0], 1: [1, 0]}"),
+        PLACES,
     ] = {}
     """The [coordinates](#coordinates) of cores on the chip, for figures only."""
 
@@ -161,6 +217,7 @@ class MulticoreFields(SeveralCoresFields, frozen=True, title="Root of several co
             ],
         ],
         Written(_COPIES, "{0: 4}", origin=Origin.NESTMAP),
+        EQUAL_CORES,
     ] = {}
     """How many equal cores a core [stands for](#copies), by number."""
     bandwidth: Annotated[
@@ -196,53 +253,10 @@ class Multicore2024Fields(SeveralCoresFields, frozen=True, title="Root of severa
     """
 
     offchip_core: Annotated[
-        object, Written("the file of a core, or the core itself", "offchip.yaml")
+        CoreEntry, Written("the file of a core, or the core itself", "offchip.yaml")
     ]
     """The off-chip core; its number follows those of `cores`."""
-    core_connectivity: Annotated[tuple[CoreNumbers, ...], Written(_PAIRS)]
+    core_connectivity: Annotated[tuple[CoreNumbers, ...], Written(_PAIRS), PAIRS]
     """The [pairs of cores](#pairs-of-cores) that links join."""
     bandwidth: Annotated[Bandwidth, Written(_BANDWIDTH, "64")]
     """Bandwidth of each link."""
-
-
-ENTRIES: Final = Entries(
-    "Cores",
-    (CORES,),
-    "By number, starting at 0, each once: the file of a [core](#core-that-computes), or the "
-    "contents of such a file. A file is looked up in the folder of the accelerator's file, then in "
-    "its subfolder `cores`, then among the bundled cores.",
-    SEVERAL,
-    (Form("3: meta_prototype.yaml", "core 3 is described in that file"),),
-)
-PAIRS: Final = Entries(
-    "Pairs of cores",
-    (CONNECTIONS,),
-    "Each item connects two cores by a link in each direction.",
-    _PAIRS,
-    (Form('"0, 1"', "cores 0 and 1"),),
-)
-SHARED: Final = Entries(
-    "Shared memories",
-    (SHARING,),
-    "Cores that share memory, without the off-chip core. They share the outermost memories that "
-    "all of them have under the same name; size, ports and costs must be equal in each core, and "
-    "only the operands that a port serves may differ. Items with a core in common are merged.",
-    _SHARED,
-    (Form('"0, 1"', "cores 0 and 1"), Form("[0, 1]", "the same as a list")),
-)
-PLACES: Final = Entries(
-    "Coordinates",
-    (COORDINATES,),
-    "The column and row of each core, by the number of the core.",
-    _COORDINATES,
-    (Form("0: [1, 0]", "core 0 is in the second column of the first row"),),
-)
-EQUAL_CORES: Final = Entries(
-    "Copies",
-    (COPIES,),
-    "How many equal cores a core stands for, itself included. The copies have the numbers that "
-    "follow the largest one of `cores`, and the connections and shared memories of the core; no "
-    "link connects them to each other unless they are in a `mesh`.",
-    _COPIES,
-    (Form("0: 4", "core 0 and three more like it"),),
-)

@@ -19,8 +19,9 @@ from nestmap.pipeline.frontend.bundled import (
     resolve_multicore,
 )
 from nestmap.pipeline.frontend.data import bundled_cores
-from nestmap.pipeline.frontend.yaml.field_schema import Need, Section
-from nestmap.pipeline.frontend.yaml.formats import PARTS, FileFormat
+from nestmap.pipeline.frontend.yaml.field_schema import Need
+from nestmap.pipeline.frontend.yaml.file_model import models_of, section_of
+from nestmap.pipeline.frontend.yaml.formats import ROOTS, FileFormat
 from nestmap.pipeline.frontend.yaml.json_schema import json_schema
 from nestmap.pipeline.util.atomic_files import Json
 from tests.docs_pages import input_formats
@@ -73,8 +74,8 @@ def test_schemas_are_schemas_with_every_field(file_format: FileFormat) -> None:
     schema = json_schema(file_format)
     jsonschema.Draft7Validator.check_schema(schema)
     text = json.dumps(schema, ensure_ascii=False)
-    for part in PARTS[file_format]:
-        for field in part.fields if isinstance(part, Section) else ():
+    for model in (x for root in ROOTS[file_format] for x in models_of(root)):
+        for field in section_of(model).fields:
             if field.need is not Need.REFUSED:
                 assert f'"{field.name}": {{' in text
                 meaning = re.sub(r"\[(.*?)\]\(#.*?\)", r"\1", field.meaning)[1:]
