@@ -17,18 +17,21 @@ from nestmap.pipeline.frontend.read.mapping import read_mapping
 from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.frontend.yaml.field_schema import Entries, Field, Form, Need, Section
 from nestmap.pipeline.frontend.yaml.file_model import FileModel, section_of
-from tests.docs_pages.input_formats import FORMATS, ONNX_ATTRIBUTES
+from tests.docs_pages.input_formats import FORMATS, ONNX_ATTRIBUTES, Format
 from tests.docs_pages.input_formats_page import PAGE, input_formats_page
 from tests.docs_pages.variants import (
     Case,
     Files,
     accepted,
     adding,
+    everywhere,
+    example,
     outcomes,
     refused,
     removing,
     replacing,
     setting,
+    written,
 )
 from tests.pipeline.frontend.onnx.build import model, node, weights
 
@@ -214,3 +217,22 @@ def test_attributes_of_nodes_are_bits() -> None:
     assert {
         field.name: precisions({field.name: int(field.example)}) for field in ONNX_ATTRIBUTES.fields
     } == ATTRIBUTES
+
+
+STRANGE: Final = (
+    *("{0: 1}", "{1: {0: 2}, x: 3}", "[[[]]]", "2020-01-01", "[~]", "~", ".nan", "!foo bar"),
+)
+"""Values that stand where no format expects them."""
+
+
+@pytest.mark.parametrize("format_", FORMATS, ids=lambda x: x.title)
+def test_strange_values_are_read_or_refused_wherever_they_stand(
+    files: Files, format_: Format
+) -> None:
+    tree = example(format_)
+    read = [
+        files.read(format_, written(tree, place, text))
+        for place in everywhere(tree)
+        for text in STRANGE
+    ]
+    assert refused(read)

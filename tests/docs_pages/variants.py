@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple, cast
 
 import yaml
 
@@ -38,8 +38,12 @@ class Files:
 
     def parsed(self, format_: Format, tree: Tree) -> Model | InputError:
         """What a file with these values describes, or what is wrong with it."""
+        return self.read(format_, yaml.dump(tree, Dumper=yaml.CSafeDumper, sort_keys=False))
+
+    def read(self, format_: Format, text: str) -> Model | InputError:
+        """What a file with this text describes, or what is wrong with it."""
         file = self._folder / format_.example.name
-        file.write_text(yaml.dump(tree, Dumper=yaml.CSafeDumper, sort_keys=False))
+        file.write_text(text)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", InputWarning)  # other parts may name what is changed
             try:
@@ -70,6 +74,35 @@ def places(tree: Tree, at: Sequence[str]) -> Iterator[Place]:
     elif isinstance(tree, dict):
         keys = [key for key in tree if at[0] in (KEY, key)]
         yield from ((key, *rest) for key in keys for rest in places(tree[key], at[1:]))
+
+
+def everywhere(tree: Tree) -> Iterator[Place]:
+    """Where values stand, but for the whole, and what numbers of cores lead to."""
+    parts: dict[str | int, Tree] = {}
+    if isinstance(tree, list):
+        parts.update(enumerate(tree))
+    elif isinstance(tree, dict):
+        given = cast("dict[str | int, Tree]", tree)
+        parts.update((name, part) for name, part in given.items() if isinstance(name, str))
+    for step, part in parts.items():
+        yield (step,)
+        yield from ((step, *rest) for rest in everywhere(part))
+
+
+def written(tree: Tree, place: Place, text: str) -> str:
+    """The text of a file with the text of another value at a place."""
+    copy, last = deepcopy(tree), place[-1]
+    around = found(copy, place[:-1])
+    if isinstance(around, list) and isinstance(last, int):
+        around[last] = _MARK
+    else:
+        assert isinstance(around, dict)
+        assert isinstance(last, str)
+        around[last] = _MARK
+    return yaml.dump(copy, Dumper=yaml.CSafeDumper, sort_keys=False).replace(_MARK, text)
+
+
+_MARK: Final = "a value that no example has"
 
 
 def found(tree: Tree, place: Place) -> Tree:

@@ -264,7 +264,7 @@ class _Reader:
         self.places.update((name, node.where) for name, node in nodes.items())
         parts: dict[str, object] = {
             "name": given.name,
-            "accelerator": self._accelerator(nodes["accelerator"]),
+            "accelerator": self._accelerator(root.at("accelerator")),
             "parameters": self._by_name(nodes, "parameters", read_parameter),
             "settings": self._by_name(nodes, "set", self._setting),
             "presence": self._by_name(nodes, "when", self._presence),

@@ -159,7 +159,7 @@ def check_known(node: Node, field: str, names: Collection[str], known: Collectio
             raise node.at(field, i).error(suggestion(name, known))
 
 
-_RANKS: Final = {"extra_forbidden": 0, "missing": 2}
+_RANKS: Final = {"extra_forbidden": 0, "invalid_key": 0, "missing": 2}
 """Fields that are not known are told first, those that lack last; wrong values in between."""
 
 
@@ -175,6 +175,8 @@ def _located(error: ValidationError, node: Node, model: type[FileModel]) -> Inpu
         return place.node.at(last).error(place.kind, f"the key {shortened(repr(last))}")
     if first["type"] == "extra_forbidden":
         return place.unknown(str(last))
+    if first["type"] == "invalid_key":
+        return place.node.error("a text as key", f"the key {last}")
     is_missing = first["type"] == "missing"  # perhaps an item of a list
     return (place if is_missing or last == "" else place.at(last)).error(first)
 
