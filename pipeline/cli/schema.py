@@ -4,8 +4,7 @@ import json
 
 from nestmap.pipeline.cli.options.view import SchemaOptions
 from nestmap.pipeline.cli.printing import check_target, print_note, show_text
-from nestmap.pipeline.frontend.yaml.formats import FileFormat
-from nestmap.pipeline.frontend.yaml.json_schema import json_schema
+from nestmap.pipeline.frontend.yaml.json_schema import FileFormat, json_schema
 from nestmap.pipeline.util.atomic_files import write_json
 
 

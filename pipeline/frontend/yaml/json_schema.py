@@ -1,16 +1,54 @@
-"""JSON Schemas of the YAML formats, for editors, from their models."""
+"""The formats of YAML files, and their JSON Schemas for editors, from their models."""
 
 import re
+from enum import StrEnum
 from typing import Final, cast
 
 import yaml
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core.core_schema import ModelSchema
 
+from nestmap.pipeline.frontend.yaml.design_space import SpaceFields
 from nestmap.pipeline.frontend.yaml.field_schema import ITEM, Field, Forms, Need
 from nestmap.pipeline.frontend.yaml.file_model import FileModel, section_of
-from nestmap.pipeline.frontend.yaml.formats import ROOTS, FileFormat
+from nestmap.pipeline.frontend.yaml.hardware.accelerator import AcceleratorFields
+from nestmap.pipeline.frontend.yaml.hardware.core import CoreFields, StorageCoreFields
+from nestmap.pipeline.frontend.yaml.hardware.multicore_fields import (
+    Multicore2024Fields,
+    MulticoreFields,
+)
+from nestmap.pipeline.frontend.yaml.layer_fields import LayerFields
+from nestmap.pipeline.frontend.yaml.mapping_fields import MappingFields
+from nestmap.pipeline.frontend.yaml.stream_mapping import StreamMappingFields
 from nestmap.pipeline.util.atomic_files import Json
+
+
+class FileFormat(StrEnum):
+    """A kind of YAML file."""
+
+    ACCELERATOR = "accelerator"
+    """An accelerator with a single core."""
+    CORES = "cores"
+    """An accelerator with several cores."""
+    CORE = "core"
+    """A core of several."""
+    MAPPING = "mapping"
+    """Constraints on mappings, and core allocations."""
+    WORKLOAD = "workload"
+    """A network, layer by layer."""
+    SPACE = "space"
+    """A design space: accelerators that a sweep explores."""
+
+
+ROOTS: Final[dict[FileFormat, tuple[type[FileModel], ...]]] = {
+    FileFormat.ACCELERATOR: (AcceleratorFields,),
+    FileFormat.CORES: (MulticoreFields, Multicore2024Fields),
+    FileFormat.CORE: (CoreFields, StorageCoreFields),
+    FileFormat.MAPPING: (MappingFields, StreamMappingFields),
+    FileFormat.WORKLOAD: (LayerFields,),
+    FileFormat.SPACE: (SpaceFields,),
+}
+"""The models of a file, or of the items of one, in each form in which a format is read."""
 
 Schema = dict[str, Json]
 

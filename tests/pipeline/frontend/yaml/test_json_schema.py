@@ -21,8 +21,7 @@ from nestmap.pipeline.frontend.bundled import (
 from nestmap.pipeline.frontend.data import bundled_cores
 from nestmap.pipeline.frontend.yaml.field_schema import Need
 from nestmap.pipeline.frontend.yaml.file_model import models_of, section_of
-from nestmap.pipeline.frontend.yaml.formats import ROOTS, FileFormat
-from nestmap.pipeline.frontend.yaml.json_schema import json_schema
+from nestmap.pipeline.frontend.yaml.json_schema import ROOTS, FileFormat, json_schema
 from nestmap.pipeline.util.atomic_files import Json
 from tests.docs_pages import input_formats
 from tests.pipeline.cli.inputs import run
