@@ -1,4 +1,4 @@
-"""Declares input formats field by field; the parser and the documentation share them."""
+"""What the page of formats and editors show of files: their fields, and forms of values."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -35,6 +35,8 @@ class Origin(StrEnum):
 class Field:
     """A field of a mapping in a file, compared by identity.
 
+    Made from a :class:`~nestmap.pipeline.frontend.yaml.file_model.FileModel`.
+
     ``kind`` describes the value and its unit, as errors do; ``example`` is YAML, empty if other
     parts of the format have an example.
     ``default`` is the YAML value equivalent to leaving the field out; if there is none,
@@ -54,7 +56,7 @@ class Field:
 @final
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A mapping with known fields, which a parser reads at ``at``, a path from the root.
+    """A mapping with known fields at ``at``, a path from the root.
 
     Errors list the fields in this order.
     """

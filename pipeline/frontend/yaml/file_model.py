@@ -53,6 +53,11 @@ class Written:
     origin: Origin | None = None
 
 
+def ignored(example: str, origin: Origin | None = None) -> Written:
+    """A field that other tools' files have, with any value, and that has no effect."""
+    return Written("anything", example, need=Need.IGNORED, origin=origin)
+
+
 class FileModel(BaseModel, frozen=True, extra="forbid"):
     """The fields of a mapping in a file; ``at`` is its path from the root.
 

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 from pydantic import BeforeValidator, Field
 
-from nestmap.pipeline.frontend.yaml.field_schema import ITEM, Form, Forms, Need, Origin
+from nestmap.pipeline.frontend.yaml.field_schema import ITEM, Form, Forms, Origin
 from nestmap.pipeline.frontend.yaml.file_model import (
     Count,
     FileModel,
@@ -16,6 +16,7 @@ from nestmap.pipeline.frontend.yaml.file_model import (
     Whole,
     Written,
     as_list,
+    ignored,
 )
 from nestmap.pipeline.frontend.yaml.located_node import LARGEST
 
@@ -157,5 +158,5 @@ class LayerFields(FileModel, frozen=True, title="Layer"):
     ] = {}
     """The [share of elements](#densities) of each operand that are not zero, of the output when it
     is finished; memories that compress and arrays that gate operations make use of it."""
-    is_hidden: Annotated[object, Written("anything", "[I]", need=Need.IGNORED)] = None
+    is_hidden: Annotated[object, ignored("[I]")] = None
     """Operands that are states of spiking neurons; they count as any other operand."""

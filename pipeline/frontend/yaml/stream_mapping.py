@@ -18,7 +18,7 @@ from nestmap.model.multicore.core_constraints import (
     GroupTiling,
     PlacedLoop,
 )
-from nestmap.pipeline.frontend.yaml.field_schema import ITEM, Form, Forms, Need, Origin
+from nestmap.pipeline.frontend.yaml.field_schema import ITEM, Form, Forms, Origin
 from nestmap.pipeline.frontend.yaml.file_model import (
     Count,
     FileModel,
@@ -26,6 +26,7 @@ from nestmap.pipeline.frontend.yaml.file_model import (
     Text,
     Written,
     as_list,
+    ignored,
     places_of,
     read_fields,
 )
@@ -99,9 +100,7 @@ class StreamLayerFields(FileModel, frozen=True, title="Layer of Stream"):
         tuple[object, ...], Written(_SPLITS, "[[{dim: D6, split: 4}]]"), SPLITS
     ] = ()
     """Dimensions that split a node for several cores, and numbers of [parts](#splits)."""
-    kernel: Annotated[
-        object, Written("anything", "{name: gemm}", need=Need.IGNORED, origin=Origin.STREAM)
-    ] = None
+    kernel: Annotated[object, ignored("{name: gemm}", Origin.STREAM)] = None
     """For Stream's compiler."""
 
 
@@ -127,9 +126,7 @@ class StreamMappingFields(FileModel, frozen=True, title="Mapping of Stream"):
     """The [cores and tilings](#layer-of-stream) of nodes."""
     fused_groups: Annotated[tuple[StreamGroupFields, ...], Written("a list of groups")] = ()
     """The [groups](#fused-group) of layers that are cut together."""
-    runtime_args: Annotated[
-        object, Written("anything", "{input: {}}", need=Need.IGNORED, origin=Origin.STREAM)
-    ] = None
+    runtime_args: Annotated[object, ignored("{input: {}}", Origin.STREAM)] = None
     """For Stream's compiler."""
 
 

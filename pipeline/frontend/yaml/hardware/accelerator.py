@@ -10,7 +10,7 @@ from nestmap.model import IMC_CELLS, OUTPUT, Accelerator, MemoryLevel, Operation
 from nestmap.model.errors import suggestion, violation
 from nestmap.model.units import AreaUnit
 from nestmap.pipeline.frontend.given import FieldValues
-from nestmap.pipeline.frontend.yaml.field_schema import Need, Origin
+from nestmap.pipeline.frontend.yaml.field_schema import Origin
 from nestmap.pipeline.frontend.yaml.file_kind import FileKind
 from nestmap.pipeline.frontend.yaml.file_model import (
     Area,
@@ -21,6 +21,7 @@ from nestmap.pipeline.frontend.yaml.file_model import (
     Technology,
     Text,
     Written,
+    ignored,
     read_fields,
 )
 from nestmap.pipeline.frontend.yaml.hardware.array import AnyArrayFields, array_of
@@ -71,7 +72,7 @@ class AcceleratorFields(HardwareFields, frozen=True, title="Root of an accelerat
     operational_array: Annotated[AnyArrayFields, Written("the fields")]
     """The compute units: an [ordinary array](#operational-array) or
     [one that computes in memory](#array-that-computes-in-memory)."""
-    dataflows: Annotated[object, Written("anything", "{D1: [K]}", need=Need.IGNORED)] = None
+    dataflows: Annotated[object, ignored("{D1: [K]}")] = None
     """Mappings are in the mapping file."""
     vector_unit: Annotated[
         VectorUnitFields | None,

@@ -26,12 +26,12 @@ from nestmap.pipeline.frontend.yaml.file_model import (
     Written,
     check_known,
     different,
+    ignored,
 )
 from nestmap.pipeline.frontend.yaml.located_node import Node
 
 _LARGEST_RESOLUTION: Final = 32
 _LARGEST_PRECISION: Final = 1024
-_SIDES: Final = "a list of array dimensions such as D1"
 _OPERANDS: Final = "a list of memory operands such as I1"
 
 
@@ -49,16 +49,19 @@ _Precision = Annotated[
 ]
 
 
+_Sides = Annotated[
+    tuple[Annotated[Name, Written("an array dimension such as D1")], ...],
+    AfterValidator(different),
+    Written("a list of array dimensions such as D1", "[D1, D2]"),
+]
+
+
 class _AnyArray(FileModel, frozen=True):
     """The fields of every array."""
 
     at = ("operational_array",)
 
-    dimensions: Annotated[
-        tuple[Annotated[Name, Written("an array dimension such as D1")], ...],
-        AfterValidator(different),
-        Written(_SIDES, "[D1, D2]"),
-    ]
+    dimensions: _Sides
     """Names of the sides of the array: a letter, then letters, digits or `_`, at most 32."""
     sizes: Annotated[
         tuple[Annotated[Count, Written("a positive number of units")], ...],
@@ -106,7 +109,7 @@ class ArrayFields(_AnyArray, frozen=True, title="Operational array"):
     """Whether the array [computes in memory](#array-that-computes-in-memory)."""
     imc_type: Annotated[object, Written("anything", "analog", need=Need.REFUSED)] = None
     """Only with `is_imc: true`."""
-    input_precision: Annotated[object, Written("anything", "[8, 8]", need=Need.IGNORED)] = None
+    input_precision: Annotated[object, ignored("[8, 8]")] = None
     """Only for IMC."""
     bit_serial_precision: Annotated[Real, Written("a number", "0", need=Need.IGNORED)] = 0.0
     """Must be 0."""
@@ -126,11 +129,7 @@ class ImcArrayFields(_AnyArray, frozen=True, title="Array that computes in memor
     is a whole number of weights. Its `area` is that of the cells of a unit; 0 leaves it out.
     """
 
-    dimensions: Annotated[
-        tuple[Annotated[Name, Written("an array dimension such as D1")], ...],
-        AfterValidator(different),
-        Written(_SIDES, "[D1, D2]"),
-    ]
+    dimensions: _Sides
     """Names of two or more sides. In the order of their names, the first is the columns (outputs),
     the second the rows (inputs that are accumulated; a power of two in a digital array), and all
     others together are the banks."""

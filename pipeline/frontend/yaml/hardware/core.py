@@ -10,8 +10,8 @@ from pydantic import BeforeValidator
 from nestmap.model import ArraySide, OperationalArray, SpatialMapping
 from nestmap.model.base import copy_with
 from nestmap.model.multicore.accelerator import ComputeCore, CoreId, StorageCore
-from nestmap.pipeline.frontend.yaml.field_schema import Need, Origin
-from nestmap.pipeline.frontend.yaml.file_model import Text, Written, as_list, read_fields
+from nestmap.pipeline.frontend.yaml.field_schema import Origin
+from nestmap.pipeline.frontend.yaml.file_model import Text, Written, as_list, ignored, read_fields
 from nestmap.pipeline.frontend.yaml.hardware.accelerator import (
     AcceleratorFields,
     HardwareFields,
@@ -29,12 +29,8 @@ from nestmap.pipeline.frontend.yaml.mapping_fields import Unrollings
 
 _OPERATORS: Final = "a list of operator types such as Conv"
 _DATAFLOWS: Final = "lists of loops by array dimension, such as D1: [...], or a list of these"
-_PRECISION: Final = Written(
-    "anything", "{input: int8, accumulator: int32}", need=Need.IGNORED, origin=Origin.STREAM
-)
-_BANKS: Final = Written(
-    "anything", "{count: 4, width: 32}", need=Need.IGNORED, origin=Origin.STREAM
-)
+_PRECISION: Final = ignored("{input: int8, accumulator: int32}", Origin.STREAM)
+_BANKS: Final = ignored("{count: 4, width: 32}", Origin.STREAM)
 
 
 class CoreType(StrEnum):
@@ -99,10 +95,7 @@ class StorageCoreFields(HardwareFields, frozen=True, title="Core that stores"):
     """`offchip`, `zigzag.offchip`, `memory` or `zigzag.memory`: the core stores. All four mean the
     same; `offchip_core_id` selects the off-chip core."""
     operational_array: Annotated[
-        object,
-        Written(
-            "anything", "{dimensions: [D1, D2], sizes: [0, 0], unit_energy: 0}", need=Need.IGNORED
-        ),
+        object, ignored("{dimensions: [D1, D2], sizes: [0, 0], unit_energy: 0}")
     ] = None
     """An array that does not compute: its sizes are 0."""
     operand_precision: Annotated[object, _PRECISION] = None

@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator, Field, PlainValidator
 
-from nestmap.pipeline.frontend.yaml.field_schema import ITEM, Form, Forms, Need, Origin
+from nestmap.pipeline.frontend.yaml.field_schema import ITEM, Form, Forms, Origin
 from nestmap.pipeline.frontend.yaml.file_model import (
     Energy,
     FileModel,
@@ -14,6 +14,7 @@ from nestmap.pipeline.frontend.yaml.file_model import (
     Text,
     Whole,
     Written,
+    ignored,
 )
 from nestmap.pipeline.frontend.yaml.hardware.core import CoreFields, StorageCoreFields
 
@@ -221,27 +222,16 @@ class MulticoreFields(SeveralCoresFields, frozen=True, title="Root of several co
     ] = {}
     """How many equal cores a core [stands for](#copies), by number."""
     bandwidth: Annotated[
-        object,
-        Written(
-            "anything",
-            "{2.dram.rw_port_1: {ceiling: 64, contiguous: 64, burst: 32}}",
-            need=Need.IGNORED,
-        ),
+        object, ignored("{2.dram.rw_port_1: {ceiling: 64, contiguous: 64, burst: 32}}")
     ] = None
     """Measured rates of ports."""
-    technology_node: Annotated[object, Written("anything", "n3", need=Need.IGNORED)] = None
+    technology_node: Annotated[object, ignored("n3")] = None
     """The cores state their costs."""
-    memory_aliases: Annotated[
-        object, Written("anything", "[[0.vmem, 1.vmem]]", need=Need.IGNORED)
-    ] = None
+    memory_aliases: Annotated[object, ignored("[[0.vmem, 1.vmem]]")] = None
     """Memories that are views of one; areas here have each core's own."""
-    kernel_library: Annotated[object, Written("anything", "./kernels.yaml", need=Need.IGNORED)] = (
-        None
-    )
+    kernel_library: Annotated[object, ignored("./kernels.yaml")] = None
     """For Stream's compiler."""
-    reconfiguration: Annotated[object, Written("anything", "{cycles: 100}", need=Need.IGNORED)] = (
-        None
-    )
+    reconfiguration: Annotated[object, ignored("{cycles: 100}")] = None
     """For Stream's compiler."""
 
 
