@@ -80,11 +80,12 @@ def parse_core_mapping(source: Path | Sequence[FieldValues]) -> CoreMapping:
 
 def _entries(root: Node) -> list[tuple[Node, MappingFields]]:
     """The entries of a file, checked to have different targets."""
-    entries = list[tuple[Node, MappingFields]]()
+    entries, taken = list[tuple[Node, MappingFields]](), set[str]()
     for node in root.sequence("a list of mappings, each with a name"):
         given = read_fields(node, MappingFields)
-        if any(given.name == other.name for _, other in entries):
+        if given.name in taken:
             raise node.error("one mapping for each name", f"a second mapping for {given.name!r}")
+        taken.add(given.name)
         entries.append((node, given))
     return entries
 

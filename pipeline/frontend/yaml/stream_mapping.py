@@ -143,15 +143,14 @@ def parse_stream_mapping(root: Node) -> CoreMapping:
     """
     given = read_fields(root, StreamMappingFields)
     entries: dict[str, CoreAllocation] = {}
-    for i, layer in enumerate(given.layers):
-        node = root.at("layers", i)
+    for node, layer in zip(root.at("layers").sequence(), given.layers, strict=True):
         entry = _allocation(node, layer)
         if entries.setdefault(entry.target, entry) != entry:
             found = f"a second entry for {entry.target!r} that differs"
             warn_of_input(node.where, found, "one entry for each name: the first counts")
     tilings: list[GroupTiling] = []
-    for i, group in enumerate(given.fused_groups):
-        node = root.at("fused_groups", i)
+    groups = root.at("fused_groups").sequence() if given.fused_groups else ()
+    for node, group in zip(groups, given.fused_groups, strict=True):
         added = tuple(_tilings(node, group))
         if {x.group for x in added} & {x.group for x in tilings}:
             raise node.error("one group for each name", f"a second group {group.name!r}")
@@ -183,8 +182,8 @@ def _splits(node: Node) -> Iterator[PlacedLoop]:
 
 
 def _tilings(node: Node, given: StreamGroupFields) -> Iterator[GroupTiling]:
-    for i, tile in enumerate(given.intra_core_tiling):
-        place = node.at("intra_core_tiling", i)
+    tiles = node.at("intra_core_tiling").sequence() if given.intra_core_tiling else ()
+    for place, tile in zip(tiles, given.intra_core_tiling, strict=True):
         matched = _OF_NODE.fullmatch(tile.dim)
         if matched is None:
             raise place.at("dim").error(_SHARED)

@@ -57,8 +57,7 @@ def connections_of(
     known, copies = cores
     links: dict[tuple[CoreId, CoreId], Link] = {}
     buses: list[Bus] = []
-    for i, one in enumerate(given):
-        node = root.at(CONNECTIONS, i)
+    for node, one in zip(root.at(CONNECTIONS).sequence(), given, strict=True):
         check_numbers(node.at("cores"), one.cores, known, copies)
         cost = one.unit_energy_cost
         wires = ChannelSpec(
@@ -105,8 +104,8 @@ def paired_links(root: Node, given: Multicore2024Fields, cores: Collection[CoreI
     """
     wire = ChannelSpec(bandwidth=given.bandwidth, energy_per_cycle=given.unit_energy_cost)
     links: dict[tuple[CoreId, CoreId], Link] = {}
-    for i, numbers in enumerate(given.core_connectivity):
-        place = root.at(CONNECTIONS, i)
+    places = root.at(CONNECTIONS).sequence()
+    for place, numbers in zip(places, given.core_connectivity, strict=True):
         check_numbers(place, numbers, cores)
         if len(numbers) != 2:
             raise place.error('two cores, such as "0, 1"', f"{len(numbers)} cores")

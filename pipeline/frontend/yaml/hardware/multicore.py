@@ -163,8 +163,8 @@ def _shared(
     """The groups of cores that share memory; items with a core in common form one group."""
     cores, copies = among
     groups: list[set[CoreId]] = []
-    for i, stated in enumerate(given):
-        item = root.at(SHARING, i)
+    items = root.at(SHARING).sequence() if given else ()
+    for item, stated in zip(items, given, strict=True):
         check_numbers(item, stated, cores, copies)
         numbers = copies.among(stated)
         if len(numbers) == 1:
