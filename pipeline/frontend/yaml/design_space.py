@@ -249,7 +249,7 @@ class SpaceFields(FileModel, frozen=True, title="Root of a design space"):
     each network counted `weight` times."""
 
 
-class NetworkFields(FileModel, frozen=True):
+class _NetworkFields(FileModel, frozen=True):
     """A network of a design space."""
 
     network: Annotated[Text, Written("a network: its name or file")]
@@ -420,7 +420,7 @@ class _Reader:
     def _network(self, node: Node) -> WeightedNetwork:
         if not node.is_mapping:
             return WeightedNetwork(network=self._file(node.text("a network, or a mapping")))
-        given = read_fields(node, NetworkFields)
+        given = read_fields(node, _NetworkFields)
         place = node.at("weight") if "weight" in given.model_fields_set else node
         with place.locate_errors():
             return WeightedNetwork(

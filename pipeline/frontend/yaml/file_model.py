@@ -30,7 +30,7 @@ from nestmap.pipeline.frontend.yaml.field_schema import (
     Section,
     one_of,
 )
-from nestmap.pipeline.frontend.yaml.located_node import LARGEST, Node
+from nestmap.pipeline.frontend.yaml.located_node import LARGEST, NAME, NAME_HINT, Node
 
 M = TypeVar("M", bound="FileModel")
 B = TypeVar("B")
@@ -83,14 +83,14 @@ class FileModel(BaseModel, frozen=True, extra="forbid"):
 
 # --- types of values ---
 
-NAME_PATTERN: Final = r"^[A-Za-z][A-Za-z0-9_]{0,31}$"
-_NAME_HINT: Final = " (a letter, then letters, digits or _, at most 32)"
+LARGEST_COUNT: Final = 2**31 - 1
+NAME_PATTERN: Final = f"^{NAME}$"
 
 Text = Annotated[str, Field(pattern=r"\S"), Written("a text")]
 Name = Annotated[str, Field(pattern=NAME_PATTERN), Written("a name")]
 Switch = Annotated[bool, Field(strict=True), Written("true or false")]
-Count = Annotated[int, Field(strict=True, ge=1, le=2**31 - 1)]
-Number = Annotated[int, Field(strict=True, ge=0, le=2**31 - 1)]
+Count = Annotated[int, Field(strict=True, ge=1, le=LARGEST_COUNT)]
+Number = Annotated[int, Field(strict=True, ge=0, le=LARGEST_COUNT)]
 Whole = Annotated[int, Field(strict=True, ge=0, le=LARGEST)]
 Real = Annotated[float, Field(strict=True, ge=0, le=LARGEST, allow_inf_nan=False)]
 
@@ -244,7 +244,7 @@ class _Place:
         if kind == "less_than_equal" and isinstance(context["le"], int):
             return f", at most {context['le']}"
         if kind == "string_pattern_mismatch" and context["pattern"] == NAME_PATTERN:
-            return _NAME_HINT
+            return NAME_HINT
         return self.node.number_hint if kind == "float_type" else ""
 
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from re import compile as pattern
+from re import fullmatch
 from typing import Final, TypeVar, final
 
 import yaml
@@ -23,7 +24,8 @@ LARGEST: Final = 2**62
 
 _TAG: Final = "tag:yaml.org,2002:"
 _READ: Final = SafeConstructor()
-_NAME: Final = pattern(r"[A-Za-z][A-Za-z0-9_]{0,31}")
+NAME: Final = r"[A-Za-z][A-Za-z0-9_]{0,31}"
+NAME_HINT: Final = " (a letter, then letters, digits or _, at most 32)"
 _ANOTHER_BASE: Final = pattern(r"[-+]?(0[0-9_]+|[0-9_]+(:[0-9]+)+(\.[0-9_]*)?)")
 """Numbers that YAML 1.1 takes for octal ones (010) or ones of base 60 (1:30)."""
 
@@ -115,13 +117,6 @@ class Node:
             raise self.error(f"{expected}, at most {maximum}")
         return number
 
-    def number(self, expected: str = "a number", *, minimum: float = -LARGEST) -> float:
-        """A finite number."""
-        number = self._number("int", "float")
-        if number is None or not minimum <= number <= LARGEST:  # NaN compares false
-            raise self.error(expected + self.number_hint)
-        return float(number)
-
     def boolean(self, expected: str = "true or false") -> bool:
         """A truth value, in any spelling of YAML 1.1."""
         if not self._is("bool"):
@@ -151,7 +146,7 @@ class Node:
     def name(self, expected: str = "a name") -> str:
         """A letter followed by at most 31 letters, digits and underscores."""
         if not is_name(self.text(expected)):
-            raise self.error(f"{expected} (a letter, then letters, digits or _, at most 32)")
+            raise self.error(expected + NAME_HINT)
         return self.text()
 
     def one_of(self, known: Collection[str]) -> str:
@@ -256,7 +251,7 @@ class Node:
 
 def is_name(text: str) -> bool:
     """Whether a text is a letter followed by at most 31 letters, digits and underscores."""
-    return _NAME.fullmatch(text) is not None
+    return fullmatch(NAME, text) is not None
 
 
 def _line(node: yaml.Node) -> int:

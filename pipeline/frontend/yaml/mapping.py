@@ -22,12 +22,11 @@ from nestmap.model.multicore.core_constraints import CoreAllocation, CoreMapping
 from nestmap.model.multicore.split_options import HintLoop, Hints
 from nestmap.pipeline.frontend.given import FieldValues
 from nestmap.pipeline.frontend.yaml.file_kind import FileKind
-from nestmap.pipeline.frontend.yaml.file_model import places_of, read_fields
+from nestmap.pipeline.frontend.yaml.file_model import LARGEST_COUNT, places_of, read_fields
 from nestmap.pipeline.frontend.yaml.load import read_source
 from nestmap.pipeline.frontend.yaml.located_node import Node, is_name
 from nestmap.pipeline.frontend.yaml.mapping_fields import (
     CORES,
-    LARGEST_FACTOR,
     TILED_LOOP,
     UNROLLED_LOOP,
     MappingFields,
@@ -129,7 +128,7 @@ def _unrolled(node: Node, name: str, texts: Sequence[str]) -> Iterator[Loop]:
     taken: set[str] = set()
     for i, text in enumerate(texts):
         dimension, factor = (part.strip() for part in text.split(","))
-        if int(factor) > LARGEST_FACTOR:
+        if int(factor) > LARGEST_COUNT:
             raise node.at(name, i).error(UNROLLED_LOOP)
         loop = Loop(dimension=dimension.upper(), size=int(factor))
         if loop.dimension in taken:
@@ -189,7 +188,7 @@ def _ordered_loop(node: Node) -> OrderedLoop:
     dimension = parts[0].name("a loop dimension such as K").upper()
     if parts[1].is_text("*"):
         return OrderedLoop(dimension=dimension)
-    size = parts[1].integer('a positive loop size or "*"', minimum=1, maximum=LARGEST_FACTOR)
+    size = parts[1].integer('a positive loop size or "*"', minimum=1, maximum=LARGEST_COUNT)
     return OrderedLoop(dimension=dimension, size=size)
 
 
@@ -262,8 +261,8 @@ def _tiling(node: Node, field: str, texts: Sequence[str], cores: Collection[int]
             tiles = str(len(set(cores)))
         if not is_name(dimension) or not _TILES.fullmatch(tiles):
             raise node.at(field, i).error(_EACH_CORE if tiles == "*" else TILED_LOOP)
-        if tiles != "all" and int(tiles) > LARGEST_FACTOR:
-            raise node.at(field, i).error(f"{TILED_LOOP}, at most {LARGEST_FACTOR}")
+        if tiles != "all" and int(tiles) > LARGEST_COUNT:
+            raise node.at(field, i).error(f"{TILED_LOOP}, at most {LARGEST_COUNT}")
         number = None if tiles == "all" else int(tiles)
         loops.append(HintLoop(dimension=dimension.upper(), tiles=number))
     return tuple(loops)

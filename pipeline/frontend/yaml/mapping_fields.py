@@ -9,6 +9,7 @@ from nestmap.model import Dataflow
 from nestmap.model.mapping.constraints import FETCHED, SegmentInputs
 from nestmap.pipeline.frontend.yaml.field_schema import ITEM, Form, Forms, Need, Origin
 from nestmap.pipeline.frontend.yaml.file_model import (
+    LARGEST_COUNT,
     FileModel,
     Name,
     Number,
@@ -20,17 +21,15 @@ from nestmap.pipeline.frontend.yaml.file_model import (
     as_list,
     different,
 )
-
-LARGEST_FACTOR: Final = 2**31 - 1
-"""The largest number of iterations of a loop in a file."""
+from nestmap.pipeline.frontend.yaml.located_node import NAME
 
 UNROLLED_LOOP: Final = (
-    f"a loop dimension and its unrolling factor, such as 'K, 32' (1 to {LARGEST_FACTOR} times)"
+    f"a loop dimension and its unrolling factor, such as 'K, 32' (1 to {LARGEST_COUNT} times)"
 )
 TILED_LOOP: Final = "a loop dimension and a number of parts, or all, such as 'OY, 4'"
 CORES: Final = "the number of a core, or a list of them"
 
-_UNROLLED: Final = r"^\s*[A-Za-z][A-Za-z0-9_]{0,31}\s*,\s*[1-9][0-9]{0,9}\s*$"
+_UNROLLED: Final = rf"^\s*{NAME}\s*,\s*[1-9][0-9]{{0,9}}\s*$"
 _SEARCHED: Final = "the search decides"
 _ARRAY: Final = "lists of loops by array dimension, such as D1: [...]"
 _LINKS: Final = "memory operands by layer operand, such as W: I2"
@@ -52,7 +51,7 @@ Tiling = tuple[Annotated[Text, Written(TILED_LOOP)], ...]
 UNROLLED: Final = Forms(
     "Unrolled loops",
     "By array dimension: the loops unrolled along it, each with its factor, 1 to "
-    f"{LARGEST_FACTOR}. The product of the factors is at most the units along that dimension.",
+    f"{LARGEST_COUNT}. The product of the factors is at most the units along that dimension.",
     (
         Form('D1: ["K, 4"]', "4 iterations of `K` in parallel along `D1`"),
         Form('D2: ["C, 2", "FX, 3"]', "2 iterations of `C` times 3 of `FX` in parallel along `D2`"),

@@ -163,8 +163,7 @@ def memories_of(
     nodes = root.at("memories").entries()
     if not nodes:
         raise root.at("memories").error("at least one memory")
-    stated = given.technology if "technology" in given.model_fields_set else None
-    sources = CostSources(stated, cacti)
+    sources = CostSources(given.technology, cacti)
     memories = given.memories.items()
     return tuple(memory_of(name, nodes[name], x, array, sources) for name, x in memories)
 

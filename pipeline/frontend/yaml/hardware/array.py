@@ -194,14 +194,7 @@ def array_of(node: Node, given: ArrayFields | ImcArrayFields) -> OperationalArra
     """
     if isinstance(given, ImcArrayFields):
         return _imc_array(node, given)
-    stated = {"imc_type": given.imc_type, "technology": given.technology}
-    for name, value in (stated | {"supply_voltage": given.supply_voltage}).items():
-        if value is not None:
-            raise node.at(name).error(f"is_imc: true with {name}")
-    precisions = {"bit_serial_precision": given.bit_serial_precision}
-    for name, bits in (precisions | {"adc_resolution": given.adc_resolution}).items():
-        if bits:
-            raise node.at(name).error(f"is_imc: true with {name}, or 0")
+    _check_no_circuits(node, given)
     sides = _sides(node, given)
     with node.locate_errors():
         return OperationalArray(
@@ -217,6 +210,25 @@ def array_of(node: Node, given: ArrayFields | ImcArrayFields) -> OperationalArra
             hop_energy=given.hop_energy,
             hop_bandwidth=given.hop_bandwidth,
         )
+
+
+def _check_no_circuits(node: Node, given: ArrayFields) -> None:
+    """Zeros are accepted, because ZigZag's own files have them."""
+    circuits = {
+        "imc_type": given.imc_type,
+        "technology": given.technology,
+        "supply_voltage": given.supply_voltage,
+    }
+    for name, value in circuits.items():
+        if value is not None:
+            raise node.at(name).error(f"is_imc: true with {name}")
+    precisions = {
+        "bit_serial_precision": given.bit_serial_precision,
+        "adc_resolution": given.adc_resolution,
+    }
+    for name, bits in precisions.items():
+        if bits:
+            raise node.at(name).error(f"is_imc: true with {name}, or 0")
 
 
 def _imc_array(node: Node, given: ImcArrayFields) -> OperationalArray:

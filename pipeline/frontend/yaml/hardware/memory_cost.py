@@ -22,7 +22,6 @@ from nestmap.pipeline.frontend.yaml.field_schema import one_of
 from nestmap.pipeline.frontend.yaml.hardware.cacti import cacti_cost
 from nestmap.pipeline.frontend.yaml.hardware.memory_fields import (
     DEFAULT_DRAM,
-    DEFAULT_TECHNOLOGY,
     MemoryFields,
     MemoryKind,
 )
@@ -86,10 +85,10 @@ class SramModel(StrEnum):
 class CostSources:
     """The inputs of cost models other than the fields of a memory.
 
-    ``technology`` is the node of the whole accelerator, if stated.
+    ``technology`` is the node of the whole accelerator.
     """
 
-    technology: float | None = None
+    technology: float
     cacti: CactiClient = cacti_cost
 
 
@@ -111,15 +110,17 @@ class MemoryDescription:
         """Bits of an access: even a narrower port reads and writes whole words."""
         return max(port.width_max for port in self.ports)
 
-    def macro(self, technology: float | None) -> MemoryMacro:
-        """The memory as the input of cost models; ``technology`` is in nm (``None``: the default).
+    def macro(self, stated: float | None, usual: float) -> MemoryMacro:
+        """The memory as the input of cost models, with its ``stated`` node in nm.
+
+        Without one it has the ``usual`` node, or as the cells of an array that of the array.
 
         Raises:
             InputError: if such a memory cannot be built.
         """
         if self.bank is not None:
             with self.node.locate_errors():
-                return self.bank.macro(self.size, technology)
+                return self.bank.macro(self.size, stated)
         kinds = [port.kind for port in self.ports]
         with self.node.locate_errors():
             return MemoryMacro(
@@ -128,7 +129,7 @@ class MemoryDescription:
                 read_ports=kinds.count(PortKind.READ),
                 write_ports=kinds.count(PortKind.WRITE),
                 read_write_ports=kinds.count(PortKind.READ_WRITE),
-                technology=technology or DEFAULT_TECHNOLOGY,
+                technology=stated or usual,
             )
 
     def part(self, cost: MemoryCost) -> MemoryCost:
@@ -208,7 +209,7 @@ def _dram_cost(preset: DramPreset, given: MemoryFields, built: MemoryDescription
 def _sram_cost(
     model: SramModel, given: MemoryFields, built: MemoryDescription, sources: CostSources
 ) -> MemoryCost:
-    macro = built.macro(given.technology or (None if built.bank else sources.technology))
+    macro = built.macro(given.technology, sources.technology)
     if model is SramModel.CACTI:
         try:
             return built.part(sources.cacti(macro))

@@ -4,10 +4,17 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Final, Literal
 
-from pydantic import BeforeValidator, Field, PlainValidator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PlainValidator,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
 
 from nestmap.pipeline.frontend.yaml.field_schema import ITEM, Form, Forms, Origin
 from nestmap.pipeline.frontend.yaml.file_model import (
+    Count,
     Energy,
     FileModel,
     Number,
@@ -42,7 +49,6 @@ _PAIRS: Final = "a list of pairs of cores"
 _SHARED: Final = "a list of cores that share memory"
 _COPIES: Final = "numbers of equal cores by number of the core"
 _COORDINATES: Final = "column and row by number of the core"
-_LARGEST: Final = 2**31 - 1
 
 
 class ConnectionType(StrEnum):
@@ -65,12 +71,11 @@ def _unread(given: object) -> object:
     return given
 
 
-def _bandwidth(given: object) -> int | None:
-    if given == "unlimited":
-        return None
-    if not isinstance(given, int) or isinstance(given, bool) or not 1 <= given <= _LARGEST:
-        raise ValueError(given)
-    return given
+def _bandwidth(given: object, check: ValidatorFunctionWrapHandler) -> int | None:
+    if given is None:
+        raise ValueError("no bandwidth")
+    checked: int | None = check(None if given == "unlimited" else given)
+    return checked
 
 
 CoreNumbers = Annotated[
@@ -83,7 +88,7 @@ CoreEntry = Annotated[
 ]
 """The file of a core, or the core itself."""
 Bandwidth = Annotated[
-    int | None, PlainValidator(_bandwidth, json_schema_input_type=int | Literal["unlimited"])
+    Count | None, WrapValidator(_bandwidth, json_schema_input_type=Count | Literal["unlimited"])
 ]
 """Bits per cycle; ``None`` if unlimited."""
 

@@ -1,10 +1,14 @@
 """Fields of files as models: what is read, and how errors name place, finding and expectation."""
 
+import math
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated
 
 import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from nestmap.model import InputError
 from nestmap.pipeline.frontend.yaml.field_schema import KEY, Need, Origin
@@ -110,6 +114,48 @@ def test_errors_say_where_what_and_what_would_be_right(
     assert raised.value.where == f"f.yaml:{where}"
     assert found in raised.value.found
     assert expected in raised.value.expected
+
+
+class Spent(FileModel, frozen=True):
+    """A single number."""
+
+    x: Energy
+
+
+def spent(text: str) -> float:
+    """The energy that a text states."""
+    return read_fields(parse_yaml(f"x: {text}\n", "f.yaml"), Spent).x
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ".nan",
+        ".inf",
+        "-.inf",
+        "'1'",
+        "no",
+        "[]",
+        "",
+        "!!float x",
+        "-0.1",
+        "1.0e+300",
+        "abc",
+        "1e-3",
+    ],
+)
+def test_what_is_no_energy(text: str) -> None:
+    with pytest.raises(InputError) as raised:
+        spent(text)
+    assert raised.value.where == "f.yaml:1: x"
+    assert raised.value.expected.startswith("an energy in pJ, not negative")
+    assert ("1.0e-3" in raised.value.expected) is (text in ("'1'", "1e-3"))
+
+
+@settings(deadline=None)
+@given(number=st.floats(0, 1e9))
+def test_numbers_survive(number: float) -> None:
+    assert math.isclose(spent(yaml.safe_dump(number)), number)
 
 
 def test_an_unknown_field_is_told_before_wrong_values_and_missing_ones() -> None:
