@@ -12,7 +12,7 @@ from uuid import UUID
 
 from nestmap.model import InputError, RunLabel, StoreError, narrow_sums
 from nestmap.model.base import copy_with
-from nestmap.model.display import costs_text, view
+from nestmap.model.display import costs_text, html, view
 from nestmap.model.evaluation.objective import AllocationObjective
 from nestmap.model.multicore.accelerator import CoreId
 from nestmap.model.multicore.allocation import Allocation, Fitness, Individual, StreamBound
@@ -79,6 +79,8 @@ class StreamResult:
     plan: StreamPlan
     search: AllocationSearch
     schedule: Schedule
+
+    _repr_html_ = html
 
     def __repr__(self) -> str:
         costs = costs_text(self.latency, self.energy)

@@ -17,7 +17,9 @@ from nestmap.model import (
     Workload,
 )
 from nestmap.model.base import Frozen, copy_with
+from nestmap.model.display import html, view
 from nestmap.pipeline.frontend.read.accelerator import read_accelerator
+from nestmap.pipeline.multicore.api import StreamResult
 from nestmap.pipeline.render.notebook import MOST_ROWS, table
 from nestmap.pipeline.render.tables.table import Column, number_column
 from tests.model.builders import convolution, fully_connected
@@ -64,6 +66,13 @@ MODELS: list[Frozen] = [
     front("a", "b"),
     front("a").layers[0],
 ]
+
+
+def test_classes_with_a_view_show_themselves() -> None:
+    html(None)  # loads the views
+    assert StreamResult in view.registry
+    hidden = [x.__name__ for x in view.registry if not hasattr(x, "_repr_html_")]
+    assert hidden == ["object"]
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
