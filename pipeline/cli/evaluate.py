@@ -32,19 +32,30 @@ from nestmap.model.errors import suggestion
 from nestmap.model.evaluation.recording import UNLABELED
 from nestmap.pipeline.cli.error_handling import exit_without_mapping
 from nestmap.pipeline.cli.options.explore import EvaluateOptions
-from nestmap.pipeline.cli.printing import check_target, output_width, print_note, show, show_prose
+from nestmap.pipeline.cli.printing import (
+    check_target,
+    print_note,
+    show,
+    show_prose,
+    show_table,
+    show_text,
+)
 from nestmap.pipeline.cli.workload_argument import read_given_workload
 from nestmap.pipeline.explore.api import read_network
 from nestmap.pipeline.explore.replay import fixed_spatial, only_layer, replay
+from nestmap.pipeline.format.mappings import sizes_text, spatial_text
+from nestmap.pipeline.format.numbers import engineering
 from nestmap.pipeline.render.json.results import full_json
+from nestmap.pipeline.render.tables.mapping import cost_table, level_table, nest_table
+from nestmap.pipeline.render.tables.network import layer_table
 from nestmap.pipeline.render.text.network import (
     counting_note,
     infeasible_notes,
-    layer_table,
     machine_note,
     totals,
 )
-from nestmap.pipeline.render.text.results import breakdown, vector_note
+from nestmap.pipeline.render.text.plain_table import listing, printable
+from nestmap.pipeline.render.text.results import vector_note
 from nestmap.pipeline.stages import SpatialMappingConversionStage, WorkloadStage
 from nestmap.pipeline.stages.mapping.layers import skipped_note
 from nestmap.pipeline.util.atomic_files import write_json
@@ -244,7 +255,7 @@ def _run_replay(options: EvaluateOptions, file: str) -> None:
         show_prose(counting_note(network.accelerator))
         _tell_place(options, run)
         return
-    show(layer_table(workload.layers, evaluation, output_width()))
+    show_table(layer_table(evaluation, workload.layers))
     skipped = skipped_note(workload.layers, evaluation)
     counting = counting_note(network.accelerator)
     notes = (machine_note(evaluation), vector_note(evaluation), skipped, counting)
@@ -275,7 +286,16 @@ def _write(options: EvaluateOptions, evaluation: NetworkEvaluation, run: UUID | 
 
 
 def _print_layer(spatial: SpatialProblem, cme: CostModelEvaluation) -> None:
-    show(breakdown(spatial, cme))
+    """The whole report on one mapping of one layer."""
+    layer = spatial.layer
+    show_text([f"{printable(layer.name)} ({printable(layer.operator)}): {layer.equation}"])
+    show_text([f"{sizes_text(layer.loops)}: {engineering(layer.macs)} MACs"])
+    if layer.padding:
+        show_text([f"padded: {', '.join(map(str, layer.padding))}"])
+    show_text([f"on {spatial.accelerator.name}: {spatial_text(spatial.spatial_mapping)}"])
+    show_table(nest_table(cme.temporal_mapping, cme))
+    show(listing(cost_table(cme)))
+    show_table(level_table(cme))
 
 
 def _tell_place(options: EvaluateOptions, run: UUID | None) -> None:

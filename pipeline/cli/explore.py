@@ -25,7 +25,7 @@ from nestmap.pipeline.analysis.network.reduced_unrollings import (
 from nestmap.pipeline.cli.error_handling import exit_without_mapping
 from nestmap.pipeline.cli.options.common import ResultFileOptions
 from nestmap.pipeline.cli.options.explore import ExploreOptions, RecordingOptions, ResumeOptions
-from nestmap.pipeline.cli.printing import check_target, output_width, print_note, show, show_prose
+from nestmap.pipeline.cli.printing import check_target, print_note, show_prose, show_table
 from nestmap.pipeline.cli.progress import ExplorationBar
 from nestmap.pipeline.cli.store_target import (
     StoreTarget,
@@ -53,12 +53,13 @@ from nestmap.pipeline.format.numbers import count
 from nestmap.pipeline.format.runs import short_id
 from nestmap.pipeline.frontend.bundled import default_mapping_for
 from nestmap.pipeline.render.json.results import front_json, full_json
-from nestmap.pipeline.render.text.gap import contrast_note, gap_note
+from nestmap.pipeline.render.tables.mapping import front_table
+from nestmap.pipeline.render.tables.network import layer_table
+from nestmap.pipeline.render.text.gap import contrast_note, front_notes, gap_note
 from nestmap.pipeline.render.text.network import (
     bundled_mapping_note,
     counting_note,
     infeasible_notes,
-    layer_table,
     machine_note,
     padding_notes,
     pruned_note,
@@ -66,8 +67,8 @@ from nestmap.pipeline.render.text.network import (
     skipped_orders,
     totals,
 )
-from nestmap.pipeline.render.text.plain_table import Line, printable
-from nestmap.pipeline.render.text.results import front_table, kept_notes, overload_note, vector_note
+from nestmap.pipeline.render.text.plain_table import printable
+from nestmap.pipeline.render.text.results import kept_notes, overload_note, vector_note
 from nestmap.pipeline.render.text.workload import operator_notes
 from nestmap.pipeline.render.yaml.mapping import write_mapping
 from nestmap.pipeline.stages.mapping.layers import skipped_note
@@ -253,10 +254,11 @@ def _print_front(
         f"{printable(found.workload)} on {found.accelerator}: the Pareto front of each "
         "layer in energy and latency"
     )
-    show([Line(), *front_table(found.front), Line()])
+    show_table(front_table(found.front.layers))
     left_out = skipped_note(workload.layers, best)
     notes = (*padding_notes(best), *reduced_notes(reduced), *skipped_orders(best))
     for note in (
+        *front_notes(found.front),
         *infeasible_notes(best.infeasible),
         vector_note(best, _COUNTING),
         left_out,
@@ -274,7 +276,7 @@ def _print_results(
     if limited is not None:
         what = f"the mappings that together have {lowest} with at most {limited.limit}"
     show_prose(f"{printable(exploration.workload)} on {exploration.accelerator}: {what}")
-    show([Line(), *layer_table(workload.layers, exploration.total, output_width()), Line()])
+    show_table(layer_table(exploration.total, workload.layers))
     notes = [
         vector_note(exploration.total, _COUNTING),
         skipped_note(workload.layers, exploration.total),

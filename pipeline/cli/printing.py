@@ -10,7 +10,8 @@ from typing import Final
 import typer
 
 from nestmap.model import InputError
-from nestmap.pipeline.render.text.plain_table import Line, Tone
+from nestmap.pipeline.render.tables.table import Table
+from nestmap.pipeline.render.text.plain_table import Line, Tone, table_lines
 from nestmap.pipeline.util.atomic_files import check_writable
 
 _UNLIMITED: Final = 1_000_000
@@ -30,6 +31,11 @@ def show(lines: Iterable[Line]) -> None:
             bold=True if line.tone is Tone.STRONG else None,
             dim=True if line.tone is Tone.FAINT else None,
         )
+
+
+def show_table(table: Table, most: int | None = None) -> None:
+    """Prints a table between blank lines, at most so many of its rows."""
+    show([Line(), *table_lines(table, output_width(), most), Line()])
 
 
 def show_prose(text: str) -> None:

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from nestmap.model import InputError
-from nestmap.pipeline.cli.printing import show, show_prose, show_text
-from nestmap.pipeline.render.text.plain_table import Line, printable, table_lines
+from nestmap.pipeline.cli.printing import show_prose, show_table, show_text
+from nestmap.pipeline.render.text.plain_table import printable
 from nestmap.pipeline.sweep.record.recorded_summary import read_result, read_summary
 from nestmap.pipeline.sweep.result.result_table import front_table, heading, notes
 from nestmap.pipeline.sweep.result.summary import SweepSummary
@@ -17,7 +17,7 @@ def show_front(found: SweepSummary) -> None:
     """Prints the front as a table."""
     if found.front:
         show_prose(printable(heading(found)))
-        show([Line(), *table_lines(front_table(found)), Line()])
+        show_table(front_table(found))
     for note in notes(found):
         show_prose(printable(note))
 

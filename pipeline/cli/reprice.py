@@ -5,12 +5,13 @@ from typing import Final, final
 
 from nestmap.model import NetworkEvaluation, NetworkProblem
 from nestmap.pipeline.cli.options.explore import RepriceOptions
-from nestmap.pipeline.cli.printing import check_target, output_width, print_note, show, show_prose
+from nestmap.pipeline.cli.printing import check_target, print_note, show_prose, show_table
 from nestmap.pipeline.explore.reprice import Standing, compare_standing, reprice_results
 from nestmap.pipeline.frontend.read.accelerator import read_accelerator
 from nestmap.pipeline.render.json.results import full_json, summary_json
-from nestmap.pipeline.render.text.network import layer_table, machine_note, totals
-from nestmap.pipeline.render.text.plain_table import Line, printable
+from nestmap.pipeline.render.tables.network import layer_table
+from nestmap.pipeline.render.text.network import machine_note, totals
+from nestmap.pipeline.render.text.plain_table import printable
 from nestmap.pipeline.render.text.results import vector_note
 from nestmap.pipeline.util.atomic_files import Json, write_json
 from nestmap.store import RunRecord, Store
@@ -75,7 +76,7 @@ def _print_results(found: _Found) -> None:
         f"with the lowest {found.run.objective} that run {found.run.id} found for "
         f"{network.accelerator.name}"
     )
-    show([Line(), *layer_table(network.workload.layers, after, output_width()), Line()])
+    show_table(layer_table(after, network.workload.layers))
     show_prose(f"Before. {totals(found.before)}")
     show_prose(f"Now. {totals(after)}")
     for note in (machine_note(after), vector_note(after), _VERDICTS[found.standing]):

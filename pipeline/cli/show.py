@@ -4,14 +4,13 @@ from nestmap.model import InputError, Workload
 from nestmap.pipeline.analysis.network.workload_summary import layer_groups, single_layers
 from nestmap.pipeline.cli.options.common import WorkloadOptions
 from nestmap.pipeline.cli.options.view import ShowOptions
-from nestmap.pipeline.cli.printing import check_target, output_width, print_note, show, show_prose
+from nestmap.pipeline.cli.printing import check_target, print_note, show, show_prose, show_table
 from nestmap.pipeline.cli.workload_argument import read_given_workload
-from nestmap.pipeline.render.text.plain_table import Line, printable
+from nestmap.pipeline.render.tables.workload import group_table, vector_table
+from nestmap.pipeline.render.text.plain_table import Line, printable, table_lines
 from nestmap.pipeline.render.text.workload import (
     DEFINITIONS,
-    group_table,
     operator_notes,
-    vector_table,
     workload_json,
     workload_totals,
 )
@@ -93,9 +92,12 @@ def _print_report(options: ShowOptions, workload: Workload) -> None:
     rows = single_layers(workload.layers) if options.all_layers else groups
     nodes = len(workload.nodes)
     show_prose(f"{printable(workload.name)}: {nodes:,} operator{'' if nodes == 1 else 's'}")
-    show([Line(), *group_table(rows, output_width()), Line()])
-    vectors = vector_table(workload)
-    show([*vectors, Line()] if vectors else [])
+    if groups:
+        show_table(group_table(rows))
+    else:
+        show([Line(), Line("No layer that the array computes."), Line()])
+    if workload.vector_nodes:
+        show([*table_lines(vector_table(workload)), Line()])
     for text in (workload_totals(workload, groups), *operator_notes(workload)):
         show_prose(text)
     if groups:

@@ -7,13 +7,13 @@ from nestmap.model import Accelerator
 from nestmap.model.base import copy_with
 from nestmap.model.multicore.accelerator import ComputeCore, Core, MultiCoreAccelerator, StorageCore
 from nestmap.model.multicore.interconnect import Channel, Interconnect
-from nestmap.pipeline.cli.printing import show, show_prose
+from nestmap.pipeline.cli.printing import show, show_prose, show_table
 from nestmap.pipeline.format.mappings import array_text, core_ranges
 from nestmap.pipeline.format.numbers import capacity, count
 from nestmap.pipeline.frontend.read.accelerator import read_accelerator, read_multicore
-from nestmap.pipeline.render.tables.results import memory_costs_note
+from nestmap.pipeline.render.tables.accelerator import memory_costs_note, memory_table, part_table
 from nestmap.pipeline.render.tables.table import Column, number_column, table
-from nestmap.pipeline.render.text.accelerator import array_facts, memory_table, part_table
+from nestmap.pipeline.render.text.accelerator import array_facts
 from nestmap.pipeline.render.text.plain_table import Line, printable, table_lines
 from nestmap.pipeline.sweep.space.base_format import names_multicore
 
@@ -53,7 +53,9 @@ def show_accelerator(given: str) -> None:
 def _show_memories(accelerator: Accelerator, name: str) -> None:
     show_prose(f"{printable(name)}: {array_text(accelerator)}")
     show_prose(array_facts(accelerator))
-    show([*part_table(accelerator), Line(), *memory_table(accelerator), Line()])
+    if accelerator.array.imc is not None:
+        show([Line(), *table_lines(part_table(accelerator))])
+    show_table(memory_table(accelerator))
 
 
 def _show_cores(machine: MultiCoreAccelerator) -> None:
@@ -65,7 +67,7 @@ def _show_cores(machine: MultiCoreAccelerator) -> None:
     for core in machine.cores:
         kinds.setdefault(copy_with(core, {"id": 0, "coordinates": None}), []).append(core)
     rows = [(_numbers(cores), *_row(core)) for core, cores in kinds.items()]
-    show([Line(), *table_lines(table(_CORES, rows)), Line()])
+    show_table(table(_CORES, rows))
     show([*table_lines(table(_CHANNELS, [*_channels(machine)])), Line()])
     for cores in kinds.values():
         if isinstance(cores[0], ComputeCore):

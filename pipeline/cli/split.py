@@ -13,19 +13,12 @@ from nestmap.pipeline.analysis.schedule.split_summary import (
     too_large,
 )
 from nestmap.pipeline.cli.options.multicore import SplitCommandOptions
-from nestmap.pipeline.cli.printing import check_target, output_width, print_note, show, show_prose
+from nestmap.pipeline.cli.printing import check_target, print_note, show, show_prose, show_table
 from nestmap.pipeline.cli.split_arguments import chosen_split, read_problem, rename_options
 from nestmap.pipeline.render.svg.cn_workload import MOST_EDGES, MOST_NODES, cn_graph_svg
-from nestmap.pipeline.render.text.plain_table import Line, printable
-from nestmap.pipeline.render.text.split import (
-    DEFINITIONS,
-    passing_note,
-    split_json,
-    split_table,
-    split_totals,
-    tensor_table,
-    too_large_table,
-)
+from nestmap.pipeline.render.tables.split import split_table, tensor_table, too_large_table
+from nestmap.pipeline.render.text.plain_table import printable, table_lines
+from nestmap.pipeline.render.text.split import DEFINITIONS, passing_note, split_json, split_totals
 from nestmap.pipeline.stages.multicore.split import GenerateCNWorkloadHybridStage
 from nestmap.pipeline.util.atomic_files import write_json, write_text
 
@@ -74,14 +67,14 @@ def _write_files(
 
 def _print_report(problem: StreamProblem, split: CnWorkload, unfit: tuple[TooLarge, ...]) -> None:
     show_prose(f"{printable(split.name)}: {len(split):,} computation nodes")
-    show([Line(), *split_table(layer_splits(split), split, output_width()), Line()])
+    show_table(split_table(layer_splits(split), split))
     show_prose(split_totals(split))
     show_prose(DEFINITIONS)
     passing = passing_note(problem.workload, split)
     if passing:
         show_prose(passing)
-    show([Line(), *tensor_table(largest_tensors(split, MOST_TENSORS)), Line()])
+    show_table(tensor_table(largest_tensors(split, MOST_TENSORS)))
     if unfit:
-        show(too_large_table(unfit, MOST_TOO_LARGE))
+        show(table_lines(too_large_table(unfit), most=MOST_TOO_LARGE))
     else:
         show_prose("Every node fits the outermost memories of all cores on which it may run.")

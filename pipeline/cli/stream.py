@@ -14,7 +14,7 @@ from nestmap.model.multicore.problem import SplitProblem, StreamProblem
 from nestmap.model.multicore.schedule import ScheduleProblem
 from nestmap.model.multicore.split_options import SplitMode, SplitOptions
 from nestmap.pipeline.cli.options.multicore import StreamCommandOptions
-from nestmap.pipeline.cli.printing import check_target, print_note, show, show_prose
+from nestmap.pipeline.cli.printing import check_target, print_note, show, show_prose, show_table
 from nestmap.pipeline.cli.progress_line import ProgressBar
 from nestmap.pipeline.cli.split_arguments import chosen_split, read_problem, rename_options
 from nestmap.pipeline.cli.store_target import (
@@ -32,18 +32,17 @@ from nestmap.pipeline.multicore.result_json import stream_json
 from nestmap.pipeline.multicore.run import StreamJob
 from nestmap.pipeline.render.json.schedule import schedule_json
 from nestmap.pipeline.render.perfetto.trace import perfetto_trace
-from nestmap.pipeline.render.text.multicore import (
-    bound_note,
-    comparison_note,
+from nestmap.pipeline.render.tables.schedule import (
+    Compared,
+    allocation_table,
+    channel_table,
     comparison_table,
     core_table,
     energy_table,
-    front_of_allocations,
     memory_table,
-    problem_note,
-    wire_table,
 )
-from nestmap.pipeline.render.text.plain_table import Line, printable
+from nestmap.pipeline.render.text.multicore import bound_note, comparison_note, problem_note
+from nestmap.pipeline.render.text.plain_table import Line, printable, table_lines
 from nestmap.pipeline.render.text.split import passing_note
 from nestmap.pipeline.util.atomic_files import write_json, write_text
 from nestmap.search.parallel import available_workers
@@ -54,7 +53,7 @@ if TYPE_CHECKING:  # takes long to import
 
 
 MOST_FRONT: Final = 12
-MOST_WIRES: Final = 8
+MOST_CHANNELS: Final = 8
 _THIS: Final = "this one"
 _LAYERS: Final = "layer by layer"
 _ALONE: Final = "Alone: node groups that the core cannot run are on their fastest core."
@@ -172,7 +171,8 @@ def _print(problem: StreamProblem, found: StreamResult, layers: StreamResult | N
         f"{printable(found.workload)} on {printable(found.accelerator)}: the Pareto front of "
         f"allocations to cores in {objectives}"
     )
-    show([Line(), *front_of_allocations(found.front, MOST_FRONT), Line()])
+    front = allocation_table(found.front, found.problem.space, found.schedule.allocation)
+    show_table(front, MOST_FRONT)
     _print_schedule(found)
     notes = [problem_note(found.problem), _search_note(found)]
     if found.bound is not None:
@@ -189,16 +189,10 @@ def _print_schedule(found: StreamResult) -> None:
         f"The allocation with the lowest {found.plan.objective.value}: "
         f"{cycles(schedule.latency)} cycles, {energy(schedule.energy.total)}."
     )
-    tables = (
-        core_table(schedule),
-        wire_table(schedule, MOST_WIRES),
-        memory_table(schedule),
-        energy_table(schedule),
-    )
-    for lines in tables:
-        if lines:
-            show([Line(), *lines])
-    show([Line()])
+    show([Line(), *table_lines(core_table(schedule))])
+    show([Line(), *table_lines(channel_table(schedule), most=MOST_CHANNELS)])
+    show([Line(), *table_lines(memory_table(schedule))])
+    show_table(energy_table(schedule))
 
 
 def _search_note(found: StreamResult) -> str:
@@ -212,18 +206,18 @@ def _search_note(found: StreamResult) -> str:
 def _print_comparison(found: StreamResult, layers: StreamResult | None) -> None:
     """Prints the schedule beside the best one on a single core and the one layer by layer."""
     this, nodes, alone = _fitness_of(found), len(found.problem.nodes), found.single_core
-    rows, notes = [(_THIS, nodes, this)], list[str]()
+    schedules, notes = [Compared(_THIS, nodes, this)], list[str]()
     if alone is not None:
         core = found.problem.accelerator.core(alone.core)
         name = f"core {alone.core} {printable(core.name)} alone"
-        rows.append((name, nodes, alone.fitness))
+        schedules.append(Compared(name, nodes, alone.fitness))
         notes = [comparison_note(name, this, alone.fitness), _ALONE]
     if layers is not None:
         other = _fitness_of(layers)
-        rows.append((_LAYERS, len(layers.problem.nodes), other))
+        schedules.append(Compared(_LAYERS, len(layers.problem.nodes), other))
         notes.append(comparison_note(_LAYERS, this, other))
-    if len(rows) > 1:
-        show([Line(), *comparison_table(rows), Line()])
+    if len(schedules) > 1:
+        show_table(comparison_table(schedules))
     for note in notes:
         show_prose(note)
 

@@ -1,8 +1,8 @@
 """The explanation of one mapping of a layer, as a model and as text."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from textwrap import wrap
-from typing import Final
+from typing import Final, NamedTuple
 
 from nestmap.model import CostModelEvaluation, Frozen, Loop, ObjectiveBound, SpatialProblem
 from nestmap.model.display import view
@@ -23,29 +23,32 @@ from nestmap.pipeline.analysis.mapping.explanation import (
 )
 from nestmap.pipeline.analysis.mapping.records import evaluated, loop_nest, port_traffic
 from nestmap.pipeline.analysis.mapping.what_if import unfixed_spatial_mappings, what_ifs
+from nestmap.pipeline.analysis.network.stacked_bars import memory_looks
 from nestmap.pipeline.format.mappings import sizes_text
 from nestmap.pipeline.format.numbers import count, engineering
+from nestmap.pipeline.format.palette import Look
 from nestmap.pipeline.render.notebook.explanation import explanation_html
-from nestmap.pipeline.render.text.explanation_reasons import (
+from nestmap.pipeline.render.tables.explanation import (
+    access_table,
+    energy_table,
+    latency_table,
+    port_table,
+    what_if_table,
+)
+from nestmap.pipeline.render.tables.table import Table
+from nestmap.pipeline.render.text.explanation import (
     advice,
+    array_text,
     energy_reason,
     headline,
     latency_reason,
-    unchanged,
-    what_if_lines,
-)
-from nestmap.pipeline.render.text.explanation_tables import (
-    array_text,
-    energy_lines,
-    latency_lines,
-    level_lines,
     nest_lines,
-    port_lines,
     title,
+    unchanged,
 )
 from nestmap.pipeline.render.text.gap import bound_sentence
 from nestmap.pipeline.render.text.network import padding_note
-from nestmap.pipeline.render.text.plain_table import Line, Tone, printable
+from nestmap.pipeline.render.text.plain_table import Line, Tone, listing, printable, table_lines
 from nestmap.search.temporal.exact.equal_rows import count_equals
 
 WIDTH: Final = 100
@@ -67,6 +70,16 @@ _NOTES: Final = (
     "energy per access, and the same mapping, or the same order of loops and the memories filled "
     "anew for it as LOMA does.",
 )
+
+
+class ExplanationTables(NamedTuple):
+    """The tables of an explanation."""
+
+    latency: Table
+    energy: Table
+    ports: Table
+    accesses: Table
+    what_if: Table
 
 
 class Explanation(Frozen, frozen=True):
@@ -99,18 +112,35 @@ class Explanation(Frozen, frozen=True):
 
     def lines(self, width: int = WIDTH) -> list[Line]:
         """The lines of the text, with their terminal styles."""
+        tables = self.tables()
         return [
             *_prose(self._heading(), width),
             *(Line(), title("WHY"), *_prose(self.why(), width)),
             *(Line(), title("LOOP NEST"), *nest_lines(self.nest)),
-            *(Line(), title("LATENCY"), *latency_lines(self.latency)),
-            *(Line(), title("ENERGY"), *energy_lines(self.energy)),
-            *(Line(), title("PORTS"), *port_lines(self.ports)),
-            *(Line(), title("ACCESSES"), *level_lines(self.cme, self.nest)),
-            *(Line(), title("WHAT IF"), *what_if_lines(self.cme, self.binding, self.what_ifs)),
-            *_prose([unchanged(self.cme, self.binding, self.what_ifs)], width),
+            *(Line(), title("LATENCY"), *listing(tables.latency)),
+            *(Line(), title("ENERGY"), *listing(tables.energy)),
+            *(Line(), title("PORTS"), *table_lines(tables.ports)),
+            *(Line(), title("ACCESSES"), *table_lines(tables.accesses)),
+            *(Line(), title("WHAT IF"), *table_lines(tables.what_if)),
+            *_prose([self.unchanged], width),
             *(Line(), *_prose(_NOTES, width, Tone.FAINT)),
         ]
+
+    def tables(self, looks: Mapping[str, Look] | None = None) -> ExplanationTables:
+        """All tables; ``looks`` are those of the memories, if there are other figures of them."""
+        cme = self.cme
+        return ExplanationTables(
+            latency=latency_table(cme, self.latency),
+            energy=energy_table(cme, self.energy, looks or memory_looks([cme])),
+            ports=port_table(cme, self.ports),
+            accesses=access_table(cme, self.nest),
+            what_if=what_if_table(cme, self.binding, self.what_ifs),
+        )
+
+    @property
+    def unchanged(self) -> str:
+        """The ports and memories whose change has no significant effect, in a sentence."""
+        return unchanged(self.cme, self.binding, self.what_ifs)
 
     def why(self) -> Iterable[str]:
         """The summary in sentences: totals, bound, bottleneck, energy, possible improvements."""

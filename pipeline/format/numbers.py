@@ -167,6 +167,15 @@ def capacity(bits: int) -> str:
     return f"{value:.4g} {_BINARY[step]}"
 
 
+def size_text(bits: int) -> str:
+    """A data size in whole bytes; ``-`` for none.
+
+    >>> [size_text(bits) for bits in (0, 1, 8, 12, 8192)]
+    ['-', '1 B', '1 B', '2 B', '1 KiB']
+    """
+    return capacity(-(-bits // 8) * 8) if bits else "-"
+
+
 def printable(text: str) -> str:
     """The text with control characters and line breaks escaped."""
     if text.isprintable():

@@ -14,7 +14,7 @@ from nestmap.pipeline.describe import describe
 from nestmap.pipeline.explore.api import FrontExploration, explore_front, explore_network
 from nestmap.pipeline.explore.plan import SearchPlan, exploration_pipeline
 from nestmap.pipeline.frontend.read.accelerator import read_accelerator
-from nestmap.pipeline.render.notebook import MOST_ROWS
+from nestmap.pipeline.render.notebook.markup import MOST_ROWS
 from nestmap.pipeline.stages import (
     CostModelStage,
     LomaStage,

@@ -1,11 +1,15 @@
 """Names the parts of a schedule: nodes, tensors, memories, kinds of transfers."""
 
+from collections.abc import Sequence
 from functools import cached_property
+from itertools import groupby
 from typing import Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nestmap.model.dims import Dimension
+from nestmap.model.multicore.allocation import Allocation, AllocationSpace
 from nestmap.model.multicore.cn_layer import CnLayer
 from nestmap.model.multicore.interconnect import Interconnect
 from nestmap.model.multicore.schedule import Schedule, TransferKind
@@ -125,3 +129,39 @@ KIND_LOOKS: Final = {
 """Nodes without the colour of their layer are grey."""
 
 STALL_LOOKS: Final = {reason: Look(color) for reason, color in zip(StallReason, WAITS, strict=True)}
+
+
+# --- tiles of layers, and cores of allocations ---
+
+
+def tiles_text(layer: CnLayer) -> str:
+    """The tiling of a layer, innermost loop first: ``OY 4 of 14, last 11; K 2 of 32``."""
+    cut = dict.fromkeys(loop.dimension for loop in layer.outer)
+    return "; ".join(_tiles(layer, d) for d in cut if layer.tiling.tiles[d] > 1) or "whole"
+
+
+def _tiles(layer: CnLayer, dimension: Dimension) -> str:
+    tiling, real = layer.tiling, layer.nest.sizes[dimension]
+    size, count_, whole = (x[dimension] for x in (tiling.tile_size, tiling.tiles, tiling.sizes))
+    last = whole - (count_ - 1) * size
+    text = f"{dimension} {count_:,} of {size:,}"
+    if last < size:
+        text += f", last {last:,}"
+    return text + (f", padded from {real:,}" if whole > real else "")
+
+
+def allocation_text(allocation: Allocation, space: AllocationSpace) -> str:
+    """The cores of each layer with a choice, by its number: ``0: core 1; 4: cores 2 0 2``."""
+    pairs = zip(space.groups, allocation, strict=True)
+    some = ((gene.layer, core) for gene, core in pairs if len(gene.cores) > 1)
+    texts: list[str] = []
+    for layer, group in groupby(some, key=lambda pair: pair[0]):
+        cores = [core for _, core in group]
+        texts.append(f"{layer}: {_cores_text(cores)}")
+    return "; ".join(texts) or "no layer has a choice"
+
+
+def _cores_text(cores: Sequence[int]) -> str:
+    if len(set(cores)) == 1:
+        return f"core {cores[0]}"
+    return f"cores {' '.join(map(str, cores))}"

@@ -10,9 +10,9 @@ from nestmap.pipeline.pages.report.provenance import status_text
 from nestmap.pipeline.pages.report.render import Links
 from nestmap.pipeline.pages.report.run import ReportedRun
 from nestmap.pipeline.pages.report.stages import options_of
-from nestmap.pipeline.pages.report.summary import EDP_UNIT, edp
 from nestmap.pipeline.render.charts.chart import Chart
 from nestmap.pipeline.render.tables import cells
+from nestmap.pipeline.render.tables.cells import EDP_UNIT
 from nestmap.pipeline.render.tables.table import Cell, Column, Row, Table, number_column, table
 
 _MOST: Final = 6
@@ -89,7 +89,7 @@ def _totals(runs: Sequence[ReportedRun], names: Sequence[str], links: Links) -> 
                 cells.change(first.energy, total.energy),
                 cells.cycles(total.latency),
                 cells.change(first.latency, total.latency),
-                edp(total.edp),
+                cells.edp(total.edp),
                 cells.change(first.edp, total.edp),
                 cells.share(total.utilization),
                 cells.count(total.evaluations),

@@ -9,10 +9,12 @@ from nestmap.model import CostModelEvaluation, NetworkEvaluation
 from nestmap.pipeline.analysis.network.reduced_unrollings import reduced_unrollings
 from nestmap.pipeline.analysis.network.stacked_bars import Bars, energy_bars, latency_bars
 from nestmap.pipeline.format import numbers
-from nestmap.pipeline.format.numbers import TIMES, area_unit, with_micro
+from nestmap.pipeline.format.numbers import area_unit, with_micro
 from nestmap.pipeline.pages.report.run import ReportedRun
 from nestmap.pipeline.render.tables import cells
-from nestmap.pipeline.render.tables.table import Cell, Column, Row, Table, bar_column, number_column
+from nestmap.pipeline.render.tables.cells import EDP_UNIT
+from nestmap.pipeline.render.tables.network import binding_port, parts_table
+from nestmap.pipeline.render.tables.table import Cell, Table
 from nestmap.pipeline.render.text.gap import gap_note
 from nestmap.pipeline.render.text.network import (
     infeasible_notes,
@@ -26,9 +28,7 @@ from nestmap.pipeline.render.text.results import kept_notes, overload_note, vect
 from nestmap.pipeline.render.text.workload import operator_notes
 from nestmap.pipeline.stages.mapping.layers import skipped_note
 
-EDP_UNIT: Final = f"J{TIMES}cycles"
 _MOST_LAYERS: Final = 3
-_SHARES: Final = (number_column("Share"), bar_column("Share of all"))
 
 
 @final
@@ -74,7 +74,7 @@ def _facts(evaluation: NetworkEvaluation) -> Iterator[Fact]:
     if evaluation.clock_period is not None:
         seconds = evaluation.latency * evaluation.clock_period * 1e-9
         yield Fact("Time", cells.seconds(seconds), f"{evaluation.clock_period:.4g} ns a cycle")
-    yield Fact("EDP", edp(evaluation.edp), EDP_UNIT)
+    yield Fact("EDP", cells.edp(evaluation.edp), EDP_UNIT)
     yield Fact("MAC utilization", cells.share(evaluation.utilization), "ideal cycles over latency")
     yield Fact("MACs", cells.engineering(evaluation.macs), f"{layers} layer{'s' * (layers > 1)}")
     if evaluation.static_energy:
@@ -92,11 +92,6 @@ def gap_fact(gap: float) -> Fact:
     if not gap:
         return Fact("Gap", cells.gap(gap), "the lower bound is reached")
     return Fact("Gap", cells.gap(gap), "the optimum is at most this much lower")
-
-
-def edp(value: float) -> Cell:
-    """An energy-delay product in J x cycles; exact in pJ x cycles."""
-    return Cell(cells.engineering(value * 1e-12).text, repr(value))
 
 
 def _sentences(run: ReportedRun, energies: Bars, latencies: Bars) -> Iterator[str]:
@@ -142,29 +137,6 @@ def _waiting(cmes: Sequence[CostModelEvaluation]) -> str:
         return "No memory port makes the array wait while it computes."
     ports = ", ".join(f"{name} ({n} layer{'s' * (n > 1)})" for name, n in blamed.most_common(3))
     return f"The array waits in {blamed.total()} of {len(cmes)} layers, most often for {ports}."
-
-
-def binding_port(cme: CostModelEvaluation) -> str:
-    """The port or the links with the largest stall; empty if there are none."""
-    if cme.stall > 0 and any(hop.stall == cme.stall for hop in cme.hop_stalls):
-        return "links between units"
-    worst = max(cme.port_stalls, key=lambda port: port.stall, default=None)
-    if worst is None or worst.stall <= 0:
-        return ""
-    return f"{worst.memory} {worst.port}"
-
-
-def parts_table(caption: str, title: str, bars: Bars, of: Callable[[float], Cell]) -> Table:
-    """The components of all bars together: values, shares, and consecutive bars."""
-    columns = (Column("Part"), number_column(title), *_SHARES)
-    sums = [(part, sum(part.values)) for part in bars.parts]
-    total, end = sum(value for _, value in sums), 0.0
-    rows: list[Row] = []
-    for part, value in sums:
-        begin, end = end, end + value
-        bar = cells.bar(begin, end, total, part.look.color)
-        rows.append(Row((Cell(part.label), of(value), cells.share(value, total), bar)))
-    return Table(caption, columns, tuple(rows))
 
 
 def _notes(run: ReportedRun) -> Iterator[str]:

@@ -14,10 +14,11 @@ from nestmap.pipeline.analysis.sweep.designs_view import objective_title
 from nestmap.pipeline.format.numbers import area_unit
 from nestmap.pipeline.pages.report.layout import document
 from nestmap.pipeline.pages.report.render import render
-from nestmap.pipeline.pages.report.summary import EDP_UNIT, Fact, edp
+from nestmap.pipeline.pages.report.summary import Fact
 from nestmap.pipeline.render.charts import sweep_charts
 from nestmap.pipeline.render.charts.chart import Chart
 from nestmap.pipeline.render.tables import cells
+from nestmap.pipeline.render.tables.cells import EDP_UNIT
 from nestmap.pipeline.render.tables.table import Table
 from nestmap.pipeline.sweep.result.result_table import front_table, heading, notes
 from nestmap.pipeline.sweep.result.summary import SweepSummary
@@ -90,4 +91,4 @@ def objective_fact(objective: SweepObjective, value: float, unit: AreaUnit | Non
         case Objective.LATENCY:
             return Fact(name, cells.cycles(value), "cycles")
         case Objective.EDP:
-            return Fact(name, edp(value), EDP_UNIT)
+            return Fact(name, cells.edp(value), EDP_UNIT)

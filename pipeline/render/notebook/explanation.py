@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
-from nestmap.pipeline.render.notebook import collapsible, container, paragraph, preformatted
+from nestmap.pipeline.render.notebook.markup import collapsible, container, paragraph, preformatted
 from nestmap.pipeline.render.text.plain_table import Line
 
 _PROSE: Final = ("WHY",)

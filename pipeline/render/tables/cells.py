@@ -4,52 +4,71 @@ from math import isfinite
 from typing import Final
 
 from nestmap.pipeline.format import numbers
-from nestmap.pipeline.format.numbers import MINUS
+from nestmap.pipeline.format.numbers import MINUS, TIMES
 from nestmap.pipeline.format.palette import SERIES
 from nestmap.pipeline.render.tables.table import Bar, Cell
 
 NONE: Final = "\u2013"
-"""The text of a cell without a value."""
+"""The text of a cell without a value; most functions here give it for ``None``."""
+
+EDP_UNIT: Final = f"J{TIMES}cycles"
+"""The unit of :func:`edp`."""
 
 
-def energy(picojoules: float) -> Cell:
+def energy(picojoules: float | None) -> Cell:
     """An energy; exact in pJ."""
+    if picojoules is None:
+        return Cell(NONE)
     return Cell(numbers.energy_text(picojoules), repr(float(picojoules)))
 
 
 def seconds(number: float) -> Cell:
     """A time given in seconds."""
-    return Cell(numbers.with_micro(numbers.engineering(number, "s")), repr(number))
+    return engineering(number, "s")
 
 
-def cycles(number: float) -> Cell:
+def cycles(number: float | None) -> Cell:
     """A number of cycles."""
-    return Cell(numbers.cycles(number), repr(float(number)))
+    return Cell(NONE) if number is None else Cell(numbers.cycles(number), repr(float(number)))
 
 
-def count(number: int) -> Cell:
+def count(number: int | None) -> Cell:
     """A whole number, in full."""
-    return Cell(numbers.count(number), repr(number))
+    if number is None:
+        return Cell(NONE)
+    return Cell(numbers.count(number).replace("-", MINUS), repr(number))
 
 
-def engineering(number: float, unit: str = "") -> Cell:
+def engineering(number: float | None, unit: str = "") -> Cell:
     """A number with a prefix."""
+    if number is None:
+        return Cell(NONE)
     return Cell(numbers.with_micro(numbers.engineering(number, unit)), repr(number))
 
 
-def capacity(bits: int) -> Cell:
+def edp(value: float | None) -> Cell:
+    """An energy-delay product in J x cycles; exact in pJ x cycles."""
+    return Cell(NONE) if value is None else Cell(engineering(value * 1e-12).text, repr(value))
+
+
+def capacity(bits: int | None) -> Cell:
     """The size of a memory or of what is in it; exact in bits."""
-    return Cell(numbers.capacity(bits), repr(bits))
+    return Cell(NONE) if bits is None else Cell(numbers.capacity(bits), repr(bits))
 
 
-def plain(number: float) -> Cell:
-    """A number with four significant digits."""
-    return Cell(f"{number:.4g}", repr(number))
+def size(bits: int) -> Cell:
+    """A data size in whole bytes, no value for none; exact in bits."""
+    return Cell(numbers.size_text(bits), repr(bits)) if bits else Cell(NONE)
 
 
-def share(part: float, total: float = 1.0) -> Cell:
+def plain(number: float, unit: str = "") -> Cell:
+    """A number with four significant digits, and its unit if the column does not say it."""
+    return Cell(f"{number:.4g} {unit}".rstrip(), repr(number))
+
+
+def share(part: float | None, total: float = 1.0) -> Cell:
     """A share of a total in percent; no value if the total is 0."""
-    if not total:
+    if part is None or not total:
         return Cell(NONE)
     return Cell(numbers.share(part / total), repr(part / total))
 

@@ -1,7 +1,7 @@
 """A table as a value, which terminals, notebooks and pages render."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NamedTuple, final
 
@@ -19,21 +19,32 @@ class Align(Enum):
     """A column of bars on one scale."""
 
 
+class Room(Enum):
+    """The media that have room for a column."""
+
+    ANY = "any"
+    LINE = "line"
+    """A long text: narrow terminals show it in a line below the row."""
+    PAGE = "page"
+    """Pages alone show it."""
+
+
 class Column(NamedTuple):
     """A column: its title, a second title line (a unit), its alignment.
 
-    ``hint`` explains it in media that show hints.
+    ``hint`` explains it in media that show hints, ``room`` says which media show the column.
     """
 
     title: str
     unit: str = ""
     align: Align = Align.LEFT
     hint: str = ""
+    room: Room = Room.ANY
 
 
-def number_column(title: str, unit: str = "", hint: str = "") -> Column:
+def number_column(title: str, unit: str = "", hint: str = "", room: Room = Room.ANY) -> Column:
     """A column of numbers."""
-    return Column(title, unit, Align.RIGHT, hint)
+    return Column(title, unit, Align.RIGHT, hint, room)
 
 
 def bar_column(title: str) -> Column:
@@ -72,24 +83,28 @@ class Bar:
 class Cell:
     """A cell: its text, its exact value (or empty), its link, its bar.
 
-    ``below`` are further lines of its text. Renderers leave out features that their medium lacks.
+    Renderers leave out features that their medium lacks.
     """
 
     text: str
     value: str = ""
     link: str = ""
     bar: Bar | None = None
-    below: tuple[str, ...] = ()
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row; the cell at the table's ``head`` names it. Tables can be filtered by ``group``."""
+    """A row; the cell at the table's ``head`` names it. Tables can be filtered by ``group``.
+
+    One that ``repeats`` an earlier row is left out where there is little room. One of ``depth`` 1
+    or more is a part of the last row above that has less.
+    """
 
     cells: tuple[Cell, ...]
     group: str = ""
     repeats: bool = False
+    depth: int = 0
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -108,18 +123,36 @@ class Table:
     total: Row | None = None
     head: int = 0
 
+    def without(self, *rooms: Room) -> "Table":
+        """The table without the columns that need so much room, and without repeated rows."""
+        kept = [place for place, column in enumerate(self.columns) if column.room not in rooms]
+        return Table(
+            caption=self.caption,
+            columns=tuple(self.columns[place] for place in kept),
+            rows=tuple(_chosen(row, kept) for row in self.rows if not row.repeats),
+            total=self.total and _chosen(self.total, kept),
+            head=kept.index(self.head),
+        )
+
+
+def _chosen(row: Row, places: Sequence[int]) -> Row:
+    return replace(row, cells=tuple(row.cells[place] for place in places))
+
 
 def table(
     columns: Sequence[Column],
-    rows: Iterable[Sequence[Cell | str]],
+    rows: Iterable[Row | Sequence[Cell | str]],
     *,
     caption: str = "",
     total: Sequence[Cell | str] = (),
+    head: int = 0,
 ) -> Table:
-    """A table of cells, or of texts without exact values."""
+    """A table of rows, cells, or texts without exact values."""
     last = _row(total) if total else None
-    return Table(caption, tuple(columns), tuple(map(_row, rows)), last)
+    return Table(caption, tuple(columns), tuple(map(_row, rows)), last, head)
 
 
-def _row(cells: Sequence[Cell | str]) -> Row:
+def _row(cells: Row | Sequence[Cell | str]) -> Row:
+    if isinstance(cells, Row):
+        return cells
     return Row(tuple(Cell(cell) if isinstance(cell, str) else cell for cell in cells))

@@ -1,33 +1,12 @@
-"""Describes an accelerator: its array, in-memory computing components, memories."""
+"""Sentences about an accelerator: its array, its vector unit, the models of its memories."""
 
-from typing import Final
+from collections.abc import Iterator
 
 from nestmap.costmodel.area_leakage import total_area
-from nestmap.costmodel.imc.array import (
-    array_areas,
-    array_delays,
-    clock_period,
-    peak_energies,
-    peak_performance,
-)
-from nestmap.model import Accelerator, ArrayPart, InMemoryCompute, MemoryLevel
+from nestmap.costmodel.imc.array import clock_period, peak_performance
+from nestmap.model import Accelerator, InMemoryCompute
+from nestmap.pipeline.format.chosen_models import chosen_models
 from nestmap.pipeline.format.numbers import area_text, count
-from nestmap.pipeline.render.tables.results import (
-    MEMORY_COLUMNS,
-    memory_cells,
-    memory_cost_cells,
-    memory_cost_columns,
-)
-from nestmap.pipeline.render.tables.table import Column, number_column, table
-from nestmap.pipeline.render.text.plain_table import Line, table_lines
-
-_WIDTH: Final = number_column("Width", "bit/cycle")
-_PARTS: Final = (
-    Column("Part"),
-    number_column("Area", "mm2"),
-    number_column("Delay", "ns"),
-    number_column("Peak", "pJ/cycle"),
-)
 
 
 def array_facts(accelerator: Accelerator) -> str:
@@ -58,32 +37,15 @@ def _imc_facts(accelerator: Accelerator, imc: InMemoryCompute) -> str:
     )
 
 
-def part_table(accelerator: Accelerator) -> list[Line]:
-    """A row for each component of an in-memory computing array; none for other arrays."""
-    if accelerator.array.imc is None:
-        return []
-    areas = {x.part: x.area for x in array_areas(accelerator)}
-    energies = {x.part: x.energy for x in peak_energies(accelerator)}
-    delays = array_delays(accelerator)
-    rows = [
-        (
-            part.value,
-            *(f"{x:.4g}" for x in (areas.get(part, 0.0), delays.get(part, 0.0))),
-            f"{energies.get(part, 0.0):.4g}",
+def machine_facts(accelerator: Accelerator) -> Iterator[str]:
+    """Sentences about the array, the vector unit, and the models that compute costs."""
+    yield array_facts(accelerator)
+    if accelerator.array.systolic_dimensions:
+        yield f"Systolic along {', '.join(accelerator.array.systolic_dimensions)}."
+    unit = accelerator.vector_unit
+    if unit is not None and accelerator.vector_memory is not None:
+        yield (
+            f"A vector unit of {unit.lanes} lanes, {unit.operation_energy:.4g} pJ an operation, "
+            f"reads from and writes to {accelerator.vector_memory.name}."
         )
-        for part in ArrayPart
-    ]
-    return [Line(), *table_lines(table(_PARTS, rows))]
-
-
-def memory_table(accelerator: Accelerator) -> list[Line]:
-    """A row for each memory, innermost first."""
-    columns = (*MEMORY_COLUMNS, _WIDTH, *memory_cost_columns(accelerator))
-    return table_lines(
-        table(columns, [_memory(accelerator, level) for level in accelerator.memories])
-    )
-
-
-def _memory(accelerator: Accelerator, level: MemoryLevel) -> tuple[str, ...]:
-    width = count(max(port.width_max for port in level.instance.ports))
-    return (*memory_cells(accelerator, level), width, *memory_cost_cells(level.instance))
+    yield from chosen_models(accelerator)

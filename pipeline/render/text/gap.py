@@ -8,6 +8,7 @@ from nestmap.model import (
     LayerFront,
     LimitedCost,
     NetworkEvaluation,
+    NetworkFront,
     Objective,
     ObjectiveBound,
 )
@@ -97,6 +98,17 @@ def contrast_note(chosen: CostModelEvaluation, picojoules: float, least: float) 
         f"({cycles(least)}), which takes {share(more)} more energy. --at-most latency=1.1x finds "
         "the least energy near the lowest latency."
     )
+
+
+def front_notes(front: NetworkFront) -> list[str]:
+    """How many of the mappings evaluated are on the fronts, and how far points may be off."""
+    fronts = [layer for layer in front.layers if layer.repeats is None]
+    points = sum(len(layer.cmes) for layer in fronts)
+    evaluated = sum(layer.statistics.evaluations for layer in fronts)
+    return [
+        f"{count(points)} of {count(evaluated)} mappings evaluated.",
+        front_gap_note(front.layers),
+    ]
 
 
 def front_gap_note(fronts: Sequence[LayerFront]) -> str:

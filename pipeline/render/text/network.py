@@ -1,4 +1,4 @@
-"""Reports an exploration: a row for each layer, the totals, and what was skipped."""
+"""Sentences about an exploration: totals, area and time, what was padded, reduced, skipped."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
@@ -9,62 +9,20 @@ from nestmap.model import (
     CostModelEvaluation,
     Counting,
     InfeasibleLayer,
-    Layer,
     LayerResult,
     NetworkEvaluation,
     NetworkProblem,
     PartKind,
 )
 from nestmap.pipeline.analysis.network.reduced_unrollings import ReducedUnrolling
-from nestmap.pipeline.format.mappings import sizes_text, spatial_text, unrolled_text
 from nestmap.pipeline.format.numbers import area_text, count, cycles, energy, engineering, share
-from nestmap.pipeline.render.tables.results import (
-    TIMES,
-    infeasible_figures,
-    layer_figures,
-    repeat_counts,
-    result_columns,
-    total_figures,
-    total_name,
-    vector_figures,
-)
-from nestmap.pipeline.render.tables.table import Column
-from nestmap.pipeline.render.text.plain_table import Line, printable
-from nestmap.pipeline.render.text.wrapping_table import Row, RowColumns, rows_table
+from nestmap.pipeline.render.text.plain_table import printable
 
 MOST_NOTES: Final = 10
 """The maximum number of notes of one kind that are printed."""
 
 MOST_NAMES: Final = 3
 """The maximum number of layers that such a note names."""
-
-_NO_MAPPING: Final = "no mapping fits"
-_NAMES: Final = (Column("Layer"), Column("Operator"))
-
-
-def layer_table(layers: Sequence[Layer], evaluation: NetworkEvaluation, width: int) -> list[Line]:
-    """A row for each layer, one for vector operators if totals include them, one for the sum.
-
-    Layers without a mapping come after the others; the name of the sum says that it leaves them
-    out. Layers that repeat an earlier one share its row; a column then counts them, and the numbers
-    are those of one layer. If a row is wider than ``width``, dimensions and spatial mapping go to a
-    line of their own, so that all numbers stay in their columns.
-    """
-    by_name = {layer.name: layer for layer in layers}
-    different = [result for result in evaluation.layers if result.repeats is None]
-    rows = [_row(by_name[x.cme.layer], x, layer_figures(evaluation, x)) for x in different]
-    rows += [_infeasible(by_name[x.layer], evaluation) for x in _failed(evaluation)]
-    every = [*rows, *_vector(evaluation), _total(evaluation)]
-    sides = " | ".join(
-        x.array_dimension for x in evaluation.layers[0].cme.spatial_mapping.unrollings
-    )
-    details = (Column("Dimensions"), Column("Spatial", sides))
-    figures = result_columns(evaluation)
-    columns = RowColumns(_NAMES, details, "Dimensions; spatial mapping", figures)
-    if len(rows) < len(evaluation.layers) + len(evaluation.infeasible):
-        columns = columns._replace(figures=(TIMES, *figures))
-        every = _counted(every, evaluation)
-    return rows_table(columns, every, width)
 
 
 def totals(evaluation: NetworkEvaluation, uncounted: Mapping[str, int] | None = None) -> str:
@@ -206,58 +164,6 @@ def skipped_orders(evaluation: NetworkEvaluation) -> list[str]:
     more = len(notes) - MOST_NOTES
     rest = [f"{more} more notes on skipped orders are in the JSON file (--json)."]
     return notes[:MOST_NOTES] + (rest if more > 0 else [])
-
-
-def _row(layer: Layer, result: LayerResult, figures: tuple[str, ...]) -> Row:
-    cme, dimensions = result.cme, sizes_text(layer.loops)
-    return Row(
-        names=(printable(cme.layer), printable(cme.operator)),
-        details=(dimensions, " | ".join(map(unrolled_text, cme.spatial_mapping.unrollings))),
-        below=f"{dimensions}; {spatial_text(cme.spatial_mapping)}",
-        figures=figures,
-    )
-
-
-def _failed(evaluation: NetworkEvaluation) -> list[InfeasibleLayer]:
-    """The different layers without a mapping."""
-    return [entry for entry in evaluation.infeasible if entry.repeats is None]
-
-
-def _infeasible(layer: Layer, evaluation: NetworkEvaluation) -> Row:
-    dimensions = sizes_text(layer.loops)
-    return Row(
-        names=(printable(layer.name), printable(layer.operator)),
-        details=(dimensions, _NO_MAPPING),
-        below=f"{dimensions}; {_NO_MAPPING}",
-        figures=infeasible_figures(evaluation, layer),
-    )
-
-
-def _counted(rows: Sequence[Row], evaluation: NetworkEvaluation) -> list[Row]:
-    """The rows with the number of each layer's occurrences before its numbers."""
-    counts = repeat_counts(evaluation)
-    vector = [count(len(evaluation.vector))] * (len(rows) - len(counts) - 1)  # zero rows or one
-    layers = len(evaluation.layers) + len(evaluation.infeasible)
-    texts = (*counts, *vector, count(layers))
-    return [
-        row._replace(figures=(text, *row.figures)) for row, text in zip(rows, texts, strict=True)
-    ]
-
-
-def _vector(evaluation: NetworkEvaluation) -> list[Row]:
-    """The row of all vector operators, where the total includes them."""
-    if not evaluation.vector or not evaluation.vector_counted:
-        return []
-    return [Row(("vector operators", ""), ("", ""), "", vector_figures(evaluation))]
-
-
-def _total(evaluation: NetworkEvaluation) -> Row:
-    return Row(
-        names=(total_name(evaluation), ""),
-        details=("", ""),
-        below="",
-        figures=total_figures(evaluation),
-    )
 
 
 def skipped_of(result: LayerResult) -> Iterator[str]:

@@ -1,30 +1,28 @@
 """Plain-text tables: aligned columns that never hide a character."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from enum import Enum
-from typing import NamedTuple
+from itertools import compress
+from textwrap import wrap
+from typing import Final, NamedTuple
 
 from rich.cells import cell_len
 
-from nestmap.pipeline.format.numbers import printable
-from nestmap.pipeline.render.tables.table import Align, Column, Table
+from nestmap.pipeline.format.numbers import MINUS, TIMES, printable
+from nestmap.pipeline.render.tables.cells import NONE
+from nestmap.pipeline.render.tables.table import Align, Bar, Cell, Column, Room, Row, Table
 
-__all__ = [
-    "GAP",
-    "Line",
-    "Tone",
-    "header",
-    "joined",
-    "listing",
-    "printable",
-    "rule",
-    "table_lines",
-    "titles",
-    "total_width",
-    "widths_of",
-]
+__all__ = ["BAR", "Line", "Tone", "listing", "printable", "table_lines"]
 
-GAP = "  "
+BAR: Final = 40
+"""The length of the longest bar, in characters."""
+
+_GAP: Final = "  "
+_INDENT: Final = "  "
+_NARROWEST: Final = 12
+"""The least width of a column of names that wrap."""
+_TYPED: Final = str.maketrans({"\N{MICRO SIGN}": "u", MINUS: "-", NONE: "-", TIMES: " x "})
 
 
 class Tone(Enum):
@@ -42,62 +40,121 @@ class Line(NamedTuple):
     tone: Tone = Tone.PLAIN
 
 
-def table_lines(table: Table) -> list[Line]:
+def table_lines(table: Table, width: int | None = None, most: int | None = None) -> list[Line]:
     """The titles, a rule, and a line for each row; columns fit their longest cell.
 
-    The total follows another rule.
+    The total follows another rule. If a row is wider than ``width``, long texts go to lines of
+    their own, so that all numbers stay in their columns. At most ``most`` rows are shown, and a
+    line says how many more there are.
     """
-    rows, columns = [row.texts for row in table.rows], table.columns
-    total = [] if table.total is None else [table.total.texts]
-    widths = widths_of([*titles(columns), *rows, *total])
-    lines = [*header(columns, widths), *(Line(joined(columns, widths, row)) for row in rows)]
-    for row in total:
-        lines += [rule(widths), Line(joined(columns, widths, row), Tone.STRONG)]
-    return lines
+    shown = table.without(Room.PAGE)
+    left = 0 if most is None else len(shown.rows) - most
+    if left > 0:
+        more = Line(f"and {left:,} more")
+        return [*table_lines(replace(shown, rows=shown.rows[:most]), width), more]
+    lines = _flat(shown)
+    fits = width is None or max(cell_len(line.text) for line in lines) <= width
+    is_long = any(column.room is Room.LINE for column in shown.columns)
+    return lines if fits or not is_long else _stacked(shown, width or 0)
 
 
 def listing(table: Table) -> list[Line]:
-    """A line for each row, without titles."""
-    rows = [row.texts for row in table.rows]
-    widths = widths_of(rows)
-    return [Line(joined(table.columns, widths, row)) for row in rows]
+    """A line for each row and the total, without titles and in one tone."""
+    rows = _texts(table)
+    widths = _widths(rows)
+    return [Line(_joined(table.columns, widths, row)) for row in rows]
 
 
-def header(columns: Sequence[Column], widths: Sequence[int]) -> list[Line]:
+def _flat(table: Table) -> list[Line]:
+    """One line per row."""
+    rows, columns = _texts(table), table.columns
+    widths = _widths([*_titles(columns), *rows])
+    *heads, rule = _header(columns, widths)
+    lines = [Line(_joined(columns, widths, row)) for row in rows]
+    if table.total:
+        lines[-1:] = [rule, lines[-1]._replace(tone=Tone.STRONG)]
+    return [*heads, rule, *lines]
+
+
+def _stacked(table: Table, width: int) -> list[Line]:
+    """One line of numbers per row, with its long texts below it."""
+    beside, long = table.without(Room.LINE), [x.room is Room.LINE for x in table.columns]
+    columns, rows = beside.columns, _texts(beside)
+    widths = _widths([*_titles(columns), *rows])
+    missing = max(0, _total_width(widths) - width)
+    widths[0] = max(widths[0] - missing, min(widths[0], _NARROWEST))
+    *heads, rule = _header(columns, widths)
+    title = "; ".join(_one_line(column) for column in compress(table.columns, long))
+    lines = [*heads, Line(_INDENT + title, Tone.STRONG), rule]
+    for row, texts in zip(rows[: len(table.rows)], _texts(table), strict=False):
+        name, *more = wrap(row[0], widths[0]) or [""]  # a name may be blank
+        lines.append(Line(_joined(columns, widths, (name, *row[1:]))))
+        lines += (Line(part) for part in more)
+        below = "; ".join(filter(None, compress(texts, long)))
+        room = max(width, _total_width(widths)) - len(_INDENT)
+        lines += (Line(_INDENT + part, Tone.FAINT) for part in wrap(below, room))
+    total = [rule, Line(_joined(columns, widths, rows[-1]), Tone.STRONG)]
+    return lines + total if table.total else lines
+
+
+def _one_line(column: Column) -> str:
+    return f"{column.title} ({column.unit})" if column.unit else column.title
+
+
+def _texts(table: Table) -> list[tuple[str, ...]]:
+    """The texts of all rows, the total at the end."""
+    rows = [*table.rows, *([table.total] if table.total else [])]
+    return [tuple(_row_texts(table, row)) for row in rows]
+
+
+def _row_texts(table: Table, row: Row) -> Iterator[str]:
+    for place, (column, cell) in enumerate(zip(table.columns, row.cells, strict=True)):
+        yield (_INDENT * row.depth if place == table.head else "") + _text(column, cell)
+
+
+def _text(column: Column, cell: Cell) -> str:
+    """A cell in characters that every terminal has; numbers alone may have others."""
+    if column.align is Align.FILL:
+        return _bar(cell.bar) if cell.bar else ""
+    text = printable(cell.text)
+    return text.translate(_TYPED) if column.align is Align.RIGHT else text
+
+
+def _bar(bar: Bar) -> str:
+    first = min(BAR - 1, round(BAR * bar.begin))
+    return " " * first + "#" * max(1, round(BAR * bar.end) - first)
+
+
+def _header(columns: Sequence[Column], widths: Sequence[int]) -> list[Line]:
     """The titles and a rule."""
-    lines = [Line(joined(columns, widths, row), Tone.STRONG) for row in titles(columns)]
-    return [*lines, rule(widths)]
+    lines = [Line(_joined(columns, widths, row), Tone.STRONG) for row in _titles(columns)]
+    return [*lines, Line("-" * _total_width(widths), Tone.FAINT)]
 
 
-def titles(columns: Sequence[Column]) -> list[list[str]]:
+def _titles(columns: Sequence[Column]) -> list[list[str]]:
     """The one or two rows of titles."""
-    units = [column.unit for column in columns]
+    units = [column.unit.translate(_TYPED) for column in columns]
     first = [column.title for column in columns]
     return [first, units] if any(units) else [first]
 
 
-def widths_of(rows: Iterable[Sequence[str]]) -> list[int]:
+def _widths(rows: Iterable[Sequence[str]]) -> list[int]:
     """The width of the longest cell of each column, in terminal cells."""
     return [max(map(cell_len, cells)) for cells in zip(*rows, strict=True)]
 
 
-def rule(widths: Sequence[int]) -> Line:
-    """A rule across all columns."""
-    return Line("-" * total_width(widths), Tone.FAINT)
-
-
-def total_width(widths: Sequence[int]) -> int:
+def _total_width(widths: Sequence[int]) -> int:
     """The width of a row."""
-    return sum(widths) + len(GAP) * (len(widths) - 1)
+    return sum(widths) + len(_GAP) * (len(widths) - 1)
 
 
-def joined(columns: Sequence[Column], widths: Sequence[int], row: Sequence[str]) -> str:
+def _joined(columns: Sequence[Column], widths: Sequence[int], row: Sequence[str]) -> str:
     """One row with aligned cells."""
     cells = (
         _padded(cell, width, column.align)
         for cell, width, column in zip(row, widths, columns, strict=True)
     )
-    return GAP.join(cells).rstrip()
+    return _GAP.join(cells).rstrip()
 
 
 def _padded(cell: str, width: int, align: Align) -> str:

@@ -1,37 +1,13 @@
-"""Results of explorations as text: evaluations, fronts, and sentences about them."""
+"""Sentences about results: vector operators, tensors on chip, busy ports, fronts."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from nestmap.model import (
-    CostModelEvaluation,
-    FusedSegment,
-    KeptTensor,
-    NetworkEvaluation,
-    NetworkFront,
-    OnChip,
-    SpatialProblem,
-)
+from nestmap.model import FusedSegment, KeptTensor, NetworkEvaluation, OnChip
 from nestmap.model.dims import LayerOperand
-from nestmap.pipeline.format.mappings import sizes_text, spatial_text
 from nestmap.pipeline.format.numbers import capacity, count, cycles, energy, engineering, share
-from nestmap.pipeline.render.tables.breakdown import (
-    LEVEL_COLUMNS,
-    PART_COLUMNS,
-    cost_parts,
-    level_cells,
-)
-from nestmap.pipeline.render.tables.results import (
-    MAPPING_COLUMNS,
-    TIMES,
-    mapping_cells,
-    nest_columns,
-    nest_rows,
-)
-from nestmap.pipeline.render.tables.table import Column, table
-from nestmap.pipeline.render.text.gap import front_gap_note
-from nestmap.pipeline.render.text.plain_table import Line, listing, printable, table_lines
+from nestmap.pipeline.render.text.plain_table import printable
 
 # --- summarizes vector operators in one sentence ---
 
@@ -192,66 +168,3 @@ def overload_note(evaluation: NetworkEvaluation) -> str:
         f"{printable(port.memory)} is busy for {share(load - 1)} more, above all. Loads overlap "
         "there, as the reference counts; without --reference they wait."
     )
-
-
-# --- reports one evaluation in full: totals, latency, every operand at every level ---
-
-
-def breakdown(spatial: SpatialProblem, cme: CostModelEvaluation) -> list[Line]:
-    """The whole report on one mapping of one layer."""
-    return [
-        *_heading(spatial),
-        Line(),
-        *_loop_nest(spatial, cme),
-        Line(),
-        *listing(table(PART_COLUMNS, cost_parts(cme))),
-        Line(),
-        *table_lines(table(LEVEL_COLUMNS, [level_cells(entry) for entry in cme.levels])),
-    ]
-
-
-def _heading(spatial: SpatialProblem) -> Iterator[Line]:
-    layer = spatial.layer
-    yield Line(f"{printable(layer.name)} ({printable(layer.operator)}): {layer.equation}")
-    yield Line(f"{sizes_text(layer.loops)}: {engineering(layer.macs)} MACs")
-    if layer.padding:
-        yield Line(f"padded: {', '.join(map(str, layer.padding))}")
-    yield Line(f"on {spatial.accelerator.name}: {spatial_text(spatial.spatial_mapping)}")
-
-
-def _loop_nest(spatial: SpatialProblem, cme: CostModelEvaluation) -> list[Line]:
-    """The loops, outermost first, and the memory that serves each operand."""
-    memories = {
-        operand.name: [level.name for level in spatial.problem.levels(operand.name)]
-        for operand in spatial.layer.operands
-    }
-    return table_lines(
-        table(nest_columns(list(memories)), nest_rows(cme.temporal_mapping, memories))
-    )
-
-
-_NAME = Column("Layer")
-
-
-def front_table(front: NetworkFront) -> list[Line]:
-    """A row for each mapping, by rising energy; the first row has the layer's name.
-
-    Layers that repeat an earlier one share its rows; a column then counts them.
-    """
-    times = Counter(layer.repeats or layer.layer for layer in front.layers)
-    fronts = [layer for layer in front.layers if layer.repeats is None]
-    repeated = len(fronts) < len(front.layers)
-    cells: list[tuple[str, ...]] = []
-    for layer in fronts:
-        names: tuple[str, ...] = (printable(layer.layer),)
-        if repeated:
-            names = (*names, count(times[layer.layer]))
-        for cme in layer.cmes:
-            cells.append((*names, *mapping_cells(cme)))
-            names = ("",) * len(names)
-    columns = (_NAME, TIMES, *MAPPING_COLUMNS) if repeated else (_NAME, *MAPPING_COLUMNS)
-    points = sum(len(layer.cmes) for layer in fronts)
-    evaluated = sum(layer.statistics.evaluations for layer in fronts)
-    note = f"{count(points)} of {count(evaluated)} mappings evaluated."
-    notes = [note, front_gap_note(front.layers)]
-    return [*table_lines(table(columns, cells)), Line(), *map(Line, filter(None, notes))]

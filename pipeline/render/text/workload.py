@@ -1,4 +1,4 @@
-"""Reports a workload: a row for each distinct layer, totals, and all other operators."""
+"""Sentences about a workload: totals, operators that cost nothing; the whole of it as JSON."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -13,11 +13,8 @@ from nestmap.pipeline.analysis.network.workload_summary import (
     vector_summaries,
     weight_bits,
 )
-from nestmap.pipeline.format.mappings import precisions_text, sizes_text
-from nestmap.pipeline.format.numbers import capacity, count, engineering
-from nestmap.pipeline.render.tables.table import Column, number_column, table
-from nestmap.pipeline.render.text.plain_table import Line, printable, table_lines
-from nestmap.pipeline.render.text.wrapping_table import Row, RowColumns, rows_table
+from nestmap.pipeline.format.numbers import count, engineering, size_text
+from nestmap.pipeline.render.text.plain_table import printable
 from nestmap.pipeline.util.atomic_files import Json
 
 DEFINITIONS: Final = (
@@ -26,50 +23,6 @@ DEFINITIONS: Final = (
     "MACs per byte (arithmetic intensity): multiply-accumulates per byte of weights and "
     "activations, each read or written once."
 )
-
-_NAMES: Final = (Column("Layer"), Column("Operator"))
-_DETAILS: Final = (Column("Dimensions"), Column("Bits of an element"))
-_FIGURES: Final = (
-    number_column("MACs"),
-    number_column("Weights"),
-    number_column("Activations"),
-    number_column("MACs", "per byte"),
-    number_column("Times"),
-)
-_VECTOR: Final = (
-    Column("Vector operator"),
-    number_column("Nodes"),
-    number_column("Operations"),
-    number_column("Read"),
-    number_column("Written"),
-)
-
-
-def group_table(groups: Sequence[LayerGroup], width: int) -> list[Line]:
-    """A row for each group of layers and one for the sum of all layers.
-
-    If a row is wider than ``width``, dimensions and precisions go to a line of their own, so that
-    all numbers stay in their columns.
-    """
-    if not groups:
-        return [Line("No layer that the array computes.")]
-    columns = RowColumns(_NAMES, _DETAILS, "Dimensions; bits of an element", _FIGURES)
-    return rows_table(columns, [*map(_row, groups), _total(groups)], width)
-
-
-def vector_table(workload: Workload) -> list[Line]:
-    """A row for each type of vector operator; empty if there is none."""
-    rows = [
-        (
-            printable(x.operator),
-            count(x.nodes),
-            engineering(x.operations),
-            size_text(x.bits_read),
-            size_text(x.bits_written),
-        )
-        for x in vector_summaries(workload)
-    ]
-    return table_lines(table(_VECTOR, rows)) if rows else []
 
 
 def workload_totals(workload: Workload, groups: Sequence[LayerGroup]) -> str:
@@ -141,11 +94,6 @@ def workload_json(workload: Workload, groups: Sequence[LayerGroup]) -> Json:
     }
 
 
-def size_text(bits: int) -> str:
-    """A data size in whole bytes; ``-`` for none."""
-    return capacity(-(-bits // 8) * 8) if bits else "-"
-
-
 def _group_json(group: LayerGroup) -> Json:
     layer, names = group.layer, group.names
     sizes: dict[str, Json] = dict(layer.sizes)
@@ -182,45 +130,3 @@ def _unknown(workload: Workload) -> str:
         return ""
     counted = ", ".join(f"{printable(name)} ({n})" for name, n in unknown)
     return f"Unrecognized operators, kept in the graph at no cost: {counted}."
-
-
-def _row(group: LayerGroup) -> Row:
-    layer = group.layer
-    weights, activations = weight_bits(layer), activation_bits(layer)
-    details = (sizes_text(layer.loops), precisions_text(layer))
-    return Row(
-        names=(printable(layer.name), printable(layer.operator)),
-        details=details,
-        below="; ".join(details),
-        figures=(
-            engineering(layer.macs),
-            size_text(weights),
-            size_text(activations),
-            _ratio(intensity(layer.macs, weights + activations)),
-            count(group.times),
-        ),
-    )
-
-
-def _total(groups: Sequence[LayerGroup]) -> Row:
-    macs = sum(group.macs for group in groups)
-    weights = sum(group.weight_bits for group in groups)
-    bits = sum(group.operand_bits for group in groups)
-    return Row(
-        names=("total", ""),
-        details=("", ""),
-        below="",
-        figures=(
-            engineering(macs),
-            size_text(weights),
-            size_text(bits - weights),
-            _ratio(intensity(macs, bits)),
-            count(sum(group.times for group in groups)),
-        ),
-    )
-
-
-def _ratio(value: float | None) -> str:
-    if value is None:
-        return "-"
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

@@ -10,7 +10,8 @@ from nestmap.model import NetworkEvaluation, Objective, Recording
 from nestmap.model.evaluation.recording import RECORD_LIMIT
 from nestmap.pipeline.explore.api import explore
 from nestmap.pipeline.frontend.read.workload import read_workload
-from nestmap.pipeline.render.text.network import layer_table
+from nestmap.pipeline.render.tables.network import layer_table
+from nestmap.pipeline.render.text.plain_table import table_lines
 from nestmap.store import Store
 from tests.pipeline.cli.inputs import Inputs, run
 from tests.pipeline.frontend.onnx.build import model, node, weights
@@ -32,7 +33,7 @@ def loaded(file: Path) -> dict[str, Any]:
 def test_prints_the_table_of_the_python_call(inputs: Inputs) -> None:
     ended = run(*inputs.explore, "--no-store")
     assert ended.code == 0
-    lines = layer_table(read_workload(inputs.network).layers, explored(inputs), 10**6)
+    lines = table_lines(layer_table(explored(inputs), read_workload(inputs.network).layers))
     assert "\n".join(line.text for line in lines) in ended.out
     assert "\x1b" not in ended.out
 

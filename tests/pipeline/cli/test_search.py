@@ -13,8 +13,9 @@ from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.api import explore_front, explore_network, read_network
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
+from nestmap.pipeline.render.tables.mapping import front_table
 from nestmap.pipeline.render.text.network import totals
-from nestmap.pipeline.render.text.results import front_table
+from nestmap.pipeline.render.text.plain_table import table_lines
 from nestmap.pipeline.stages import LomaStage, SalsaStage
 from nestmap.store import RunStatus, Store
 from tests.loma import LOMA, with_loma
@@ -183,7 +184,7 @@ def test_pareto_shows_the_front(inputs: Inputs, objective: Objective) -> None:
     assert ended.code == 0
     plan = SearchPlan.of(SearchOptions(search="loma", spatial_mappings=9, objective=objective))
     front = explore_front(read_network(inputs.network, inputs.machine), plan).front
-    table = "\n".join(line.text for line in front_table(front))
+    table = "\n".join(line.text for line in table_lines(front_table(front.layers)))
     assert table in ended.out
     for layer, expected in zip(loaded("out.json")["layers"], front.layers, strict=True):
         assert layer["name"] == expected.layer

@@ -41,10 +41,11 @@ def test_prints_front_and_schedule(command: tuple[str, ...]) -> None:
         "net on pair: the Pareto front of allocations to cores in latency and energy" in ended.out
     )
     assert f"The allocation with the lowest latency: {best['latency']:,} cycles, " in ended.out
-    assert [row[:3] for row in rows(ended.out, "0 small")] == [
-        ["0", "small", str(best["cores"][0]["nodes"])]
-    ]
-    assert rows(ended.out, "total")[0][-1] == "100.0%"
+    (core,) = (
+        row for line in ended.out.splitlines() if (row := line.split())[:2] == ["0", "small"]
+    )
+    assert core[2] == str(best["cores"][0]["nodes"])
+    assert "100.0%" in rows(ended.out, "total")[0]
     assert "8 computation nodes of 2 layers, " in ended.out
     assert "4 groups, 4 with a choice of cores: 16 allocations." in ended.out
     assert "kinds of nodes on cores, scheduled" in ended.err

@@ -18,8 +18,8 @@ from nestmap.pipeline.analysis.mapping.explanation import (
     LatencyPart,
 )
 from nestmap.pipeline.explore.explanation import Explanation, explain
-from nestmap.pipeline.pages.report.summary import binding_port
-from nestmap.pipeline.render.tables.breakdown import cost_parts
+from nestmap.pipeline.render.tables.mapping import cost_table
+from nestmap.pipeline.render.tables.network import binding_port
 from tests.costmodel.test_hops import CASE, limited
 from tests.costmodel.test_skipping import CASE as SKIPPING
 from tests.costmodel.test_skipping import skipping
@@ -112,9 +112,8 @@ def test_links_between_units_may_bind() -> None:
     ) in text
     assert "2x bandwidth between units 128 -50.0%" in text
     assert "latency -50.0% with 2x bandwidth between units." in text
-    assert ("  stall", "waiting for links between units that hand on O") in {
-        (name, meaning) for name, _, meaning in cost_parts(cme)
-    }
+    meanings = {row.texts[0]: row.texts[2] for row in cost_table(cme).rows}
+    assert meanings["stall"] == "waiting for links between units that hand on O"
     assert binding_port(cme) == "links between units"
 
 
@@ -122,8 +121,8 @@ def test_skipped_steps_are_said() -> None:
     cme, found = explained(skipping(SKIPPING, {"I": 0.5}, ("I1",)))
     assert found.latency.cycles_of(LatencyPart.IDEAL) == 32
     assert found.latency.cycles_of(LatencyPart.IDLE_UNITS) == 56 - 32
-    (meaning,) = (meaning for name, _, meaning in cost_parts(cme) if name == "  ideal")
-    assert meaning == "all units of the array busy all the time; 8 more are skipped"
+    meanings = {row.texts[0]: row.texts[2] for row in cost_table(cme).rows}
+    assert meanings["ideal"] == "all units of the array busy all the time; 8 more are skipped"
 
 
 @few_examples

@@ -20,7 +20,9 @@ from nestmap.pipeline.explore.api import explore, explore_front, read_network
 from nestmap.pipeline.explore.options import SearchName, SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.render.notebook.network import network_html
-from nestmap.pipeline.render.text.network import infeasible_notes, layer_table, totals
+from nestmap.pipeline.render.tables.network import layer_table
+from nestmap.pipeline.render.text.network import infeasible_notes, totals
+from nestmap.pipeline.render.text.plain_table import table_lines
 from nestmap.store import RunStatus, Store
 from tests.costmodel.machines import machine, mapped, memory
 from tests.counting import by_reference
@@ -158,7 +160,7 @@ def test_the_store_has_the_reasons(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 @pytest.mark.filterwarnings("ignore:repeated without:nestmap.InfeasibleWarning")
 def test_tables_and_totals_say_what_is_left_out() -> None:
     total = explore(REPEATED, simba_like(), FIXED, search="loma").total
-    lines = [line.text for line in layer_table(REPEATED.layers, total, 10**6)]
+    lines = [line.text for line in table_lines(layer_table(total, REPEATED.layers))]
     (row,) = [line for line in lines if line.startswith("n18 ")]
     assert "no mapping fits" in row
     assert lines[-1].startswith("total without 2 of 3 ")

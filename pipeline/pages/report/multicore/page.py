@@ -10,24 +10,18 @@ from markupsafe import Markup
 
 from nestmap.model.multicore.schedule import TransferKind
 from nestmap.pipeline.analysis.schedule.energy import energy_bars
+from nestmap.pipeline.analysis.schedule.names import allocation_text
 from nestmap.pipeline.analysis.schedule.resource_loads import wire_loads
 from nestmap.pipeline.analysis.schedule.utilization import memory_uses
 from nestmap.pipeline.format.numbers import capacity, count, cycles, share, with_micro
 from nestmap.pipeline.pages.report.comparison import Comparison, ComparisonView
 from nestmap.pipeline.pages.report.layout import Section, comparison_document, document
 from nestmap.pipeline.pages.report.multicore.reported_run import RecordedRun, ReportedStream
-from nestmap.pipeline.pages.report.multicore.tables import (
-    accelerator_tables,
-    allocations_table,
-    layers_table,
-    nodes_table,
-)
 from nestmap.pipeline.pages.report.provenance import Facts, again, hosted, state_text, status_text
 from nestmap.pipeline.pages.report.render import render
 from nestmap.pipeline.pages.report.stages import Option, StageView, options_of, pipeline_stages
-from nestmap.pipeline.pages.report.summary import EDP_UNIT, Fact, Summary, edp, largest, parts_table
+from nestmap.pipeline.pages.report.summary import Fact, Summary, largest
 from nestmap.pipeline.render.charts.chart import Chart
-from nestmap.pipeline.render.charts.schedule.front import allocation_text
 from nestmap.pipeline.render.charts.schedule.gantt import gantt_charts
 from nestmap.pipeline.render.charts.schedule.schedule_charts import (
     compared_totals,
@@ -37,8 +31,20 @@ from nestmap.pipeline.render.charts.schedule.schedule_charts import (
 )
 from nestmap.pipeline.render.charts.schedule.totals import busy_share, load_bars
 from nestmap.pipeline.render.tables import cells
-from nestmap.pipeline.render.tables.cells import NONE
-from nestmap.pipeline.render.tables.table import Cell, Column, Row, Table, number_column, table
+from nestmap.pipeline.render.tables.cells import EDP_UNIT, NONE
+from nestmap.pipeline.render.tables.network import parts_table
+from nestmap.pipeline.render.tables.schedule import (
+    Compared,
+    allocation_table,
+    channel_table,
+    comparison_table,
+    core_table,
+    energy_table,
+    layers_table,
+    memory_table,
+    nodes_table,
+)
+from nestmap.pipeline.render.tables.table import Cell, Column, Row, Table, number_column
 from nestmap.pipeline.render.text.multicore import bound_note, problem_note
 
 # --- compares schedules, such as layer by layer and fused: totals, and every layer ---
@@ -47,21 +53,6 @@ Link = Callable[[ReportedStream], str]
 """The link to a schedule."""
 
 _MISSING: Final = Cell(NONE)
-_TOTALS: Final = (
-    Column("Schedule"),
-    Column("Workload"),
-    Column("Machine"),
-    Column("Status"),
-    number_column("Nodes"),
-    number_column("Latency", "cycles"),
-    number_column("Change"),
-    number_column("Energy"),
-    number_column("Change"),
-    number_column("EDP", EDP_UNIT),
-    number_column("Change"),
-    number_column("Memory", hint="peaks of the memories on the chip, added up"),
-    number_column("Change"),
-)
 
 
 class _Span(NamedTuple):
@@ -94,34 +85,25 @@ def stream_comparison(runs: Sequence[ReportedStream], link: Link = in_page) -> C
     names = stream_names(runs)
     return Comparison(
         title=f"{len(runs)} schedules compared",
-        totals=_totals(runs, names, link),
+        totals=comparison_table(
+            [_compared(run, name, link) for run, name in zip(runs, names, strict=True)]
+        ),
         differences=tuple(_differences(runs, names)),
         layers=_layers(runs, names),
     )
 
 
-def _totals(runs: Sequence[ReportedStream], names: Sequence[str], link: Link) -> Table:
-    first = runs[0].fitness
-    rows: list[tuple[Cell, ...]] = []
-    for run, name in zip(runs, names, strict=True):
-        problem, fitness = run.schedule.problem, run.fitness
-        status = status_text(run.run.record) if run.run else ""
-        rows.append(
-            (
-                Cell(name, link=link(run)),
-                *cells.texts(problem.nodes.name, problem.accelerator.name, status),
-                cells.count(len(problem.nodes)),
-                cells.cycles(fitness.latency),
-                cells.change(first.latency, fitness.latency),
-                cells.energy(fitness.energy),
-                cells.change(first.energy, fitness.energy),
-                edp(fitness.edp),
-                cells.change(first.edp, fitness.edp),
-                cells.capacity(fitness.memory),
-                cells.change(first.memory, fitness.memory),
-            )
-        )
-    return table(_TOTALS, rows, caption="Totals; changes are those from the first schedule")
+def _compared(run: ReportedStream, name: str, link: Link) -> Compared:
+    problem = run.schedule.problem
+    return Compared(
+        name=name,
+        nodes=len(problem.nodes),
+        fitness=run.fitness,
+        workload=problem.nodes.name,
+        machine=problem.accelerator.name,
+        status=status_text(run.run.record) if run.run else "",
+        link=link(run),
+    )
 
 
 def _layers(runs: Sequence[ReportedStream], names: Sequence[str]) -> Table:
@@ -196,11 +178,11 @@ def _different(first: ReportedStream, run: ReportedStream) -> Iterator[str]:
 
 def stream_summary(run: ReportedStream) -> Summary:
     """The summary of a schedule: energy by component, time of the cores by activity."""
-    loads, energies = load_bars(run.schedule), energy_bars([""], [run.schedule.energy])
+    loads = load_bars(run.schedule)
     return Summary(
         facts=tuple(_facts(run)),
         sentences=tuple(map(with_micro, _sentences(run))),
-        energy=parts_table("Energy by purpose", "Energy", energies, cells.energy),
+        energy=energy_table(run.schedule),
         latency=parts_table("Cycles of all cores by activity", "Cycles", loads, cells.cycles),
         notes=tuple(map(with_micro, _notes(run))),
     )
@@ -212,7 +194,7 @@ def _facts(run: ReportedStream) -> Iterator[Fact]:
     cores = len(schedule.problem.accelerator.compute_cores)
     yield Fact("Latency", cells.cycles(schedule.latency), "cycles")
     yield Fact("Energy", cells.energy(fitness.energy))
-    yield Fact("EDP", edp(fitness.edp), EDP_UNIT)
+    yield Fact("EDP", cells.edp(fitness.edp), EDP_UNIT)
     yield Fact("Memory", cells.capacity(fitness.memory), "peaks on the chip, added up")
     yield Fact("Busy", cells.share(busy_share(schedule)), f"{cores} cores, on average")
     yield Fact("Nodes", cells.count(len(schedule.core)), f"{count(len(nodes.layers))} layers")
@@ -366,15 +348,23 @@ def stream_body(run: ReportedStream) -> Markup:
         times=tuple(time_charts(schedule)),
         charts=tuple(total_charts(schedule)),
         search=tuple(search_charts(run.generations, schedule)),
-        allocations=allocations_table(run),
+        allocations=_allocations(run),
         layers=layers_table(schedule),
         nodes=nodes_table(schedule),
         machine=schedule.problem.accelerator.name,
-        parts=tuple(accelerator_tables(schedule)),
+        parts=(core_table(schedule), channel_table(schedule), memory_table(schedule)),
         stages=pipeline_stages(run.run.info.pipeline) if run.run else (),
         facts=stream_facts(run),
     )
     return render("stream", view)
+
+
+def _allocations(run: ReportedStream) -> Table | None:
+    """The allocations on the last front; ``None`` if there was no search."""
+    front = run.generations[-1].front if run.generations else ()
+    if not any(x.fitness for x in front):
+        return None
+    return allocation_table(front, run.schedule.problem.space, run.schedule.allocation)
 
 
 def stream_comparison_body(runs: Sequence[ReportedStream], link: Link = in_page) -> Markup:

@@ -1,12 +1,12 @@
 """Charts the search for allocations: all found, and the Pareto front by generation."""
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from typing import Final
 
 import numpy as np
 
 from nestmap.model.multicore.allocation import Allocation, AllocationSpace
+from nestmap.pipeline.analysis.schedule.names import allocation_text
 from nestmap.pipeline.analysis.schedule.tables import FrontView
 from nestmap.pipeline.format.mappings import shortened
 from nestmap.pipeline.format.numbers import count, cycles, energy_text
@@ -58,23 +58,6 @@ def front_chart(
     text = vega.spec_text(chart, data, vega.letters((FRONT, REPORTED)))
     title = "Allocations: energy and latency"
     return Chart(name="allocations", title=title, summary=summary, spec=text)
-
-
-def allocation_text(allocation: Allocation, space: AllocationSpace) -> str:
-    """The cores of each layer with a choice, by its number: ``0: core 1; 4: cores 2 0 2``."""
-    pairs = zip(space.groups, allocation, strict=True)
-    some = ((gene.layer, core) for gene, core in pairs if len(gene.cores) > 1)
-    texts: list[str] = []
-    for layer, group in groupby(some, key=lambda pair: pair[0]):
-        cores = [core for _, core in group]
-        texts.append(f"{layer}: {_cores_text(cores)}")
-    return "; ".join(texts) or "no layer has a choice"
-
-
-def _cores_text(cores: Sequence[int]) -> str:
-    if len(set(cores)) == 1:
-        return f"core {cores[0]}"
-    return f"cores {' '.join(map(str, cores))}"
 
 
 def _chosen(view: FrontView) -> list[int]:

@@ -24,7 +24,8 @@ from nestmap.pipeline.explore.explanation import explain
 from nestmap.pipeline.explore.resume import recorded_problem
 from nestmap.pipeline.format.mappings import spatial_text
 from nestmap.pipeline.format.numbers import cycles
-from nestmap.pipeline.render.text.explanation_reasons import advice, matters, notable
+from nestmap.pipeline.render.tables.explanation import matters, notable
+from nestmap.pipeline.render.text.explanation import advice
 from nestmap.search import loma
 from tests.costmodel.sample import problems
 from tests.in_memory import imc_cases

@@ -6,10 +6,10 @@ from typing import Final, final
 
 from nestmap.model import Loop
 
-PREFIXES: Final = {"f": -15, "p": -12, "n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9,
-                   "T": 12, "P": 15}  # fmt: skip
+PREFIXES: Final = {"f": -15, "p": -12, "n": -9, "u": -6, "µ": -6, "m": -3, "": 0, "k": 3, "M": 6,
+                   "G": 9, "T": 12, "P": 15}  # fmt: skip
 BYTES: Final = {name: 8 * 1024.0**i for i, name in enumerate(("B", "KiB", "MiB", "GiB", "TiB"))}
-FIGURE: Final = re.compile(r"(-?[\d,]+)(?:\.(\d+))? ?([fpnumkMGTP]?)(J|s)?")
+FIGURE: Final = re.compile(r"(-?[\d,]+)(?:\.(\d+))? ?([fpnuµmkMGTP]?)(J|s)?")
 LOOP: Final = re.compile(r" *(?:par)?for (\w+) in \[0:(\d+)\)(?: on (\w+))?:")
 
 

@@ -4,7 +4,7 @@ from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import CostModelEvaluation, LayerResult, NetworkEvaluation
 from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.explanation import explain
-from nestmap.pipeline.render.tables.breakdown import cost_parts
+from nestmap.pipeline.render.tables.mapping import cost_table
 from nestmap.pipeline.render.text.results import overload_note
 from tests.costmodel.test_busy_ports import KEPT, strict
 
@@ -33,10 +33,9 @@ def test_a_network_names_its_worst_layer() -> None:
 
 
 def test_a_mapping_shows_its_overloaded_port() -> None:
-    assert ("Busiest port", "592", "top, port rw_port_1: more than the latency") in cost_parts(
-        LOOSE
-    )
-    assert "Busiest port" not in [name for name, _, _ in cost_parts(TIGHT)]
+    busy = ("Busiest port", "592", "top, port rw_port_1: more than the latency")
+    assert busy in [row.texts for row in cost_table(LOOSE).rows]
+    assert "Busiest port" not in [row.texts[0] for row in cost_table(TIGHT).rows]
 
 
 def test_an_explanation_says_by_how_much() -> None:

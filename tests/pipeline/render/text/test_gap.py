@@ -12,8 +12,9 @@ from nestmap.model import (
 )
 from nestmap.model.base import copy_with
 from nestmap.pipeline.render.notebook.views import result_html
+from nestmap.pipeline.render.tables.network import layer_table
 from nestmap.pipeline.render.text.gap import bound_sentence, front_gap_note, gap_note
-from nestmap.pipeline.render.text.network import layer_table
+from nestmap.pipeline.render.text.plain_table import table_lines
 from tests.store.builders import accelerator, cme, layer
 
 CME = copy_with(
@@ -95,17 +96,17 @@ def test_searches_that_a_limit_ended_are_said() -> None:
 @pytest.mark.parametrize("width", [60, 400])
 def test_the_table_has_a_column_where_bounds_are_known(width: int) -> None:
     layers = [layer(f"fc{i}") for i in range(3)]
-    lines = [x.text for x in layer_table(layers, network(CYCLES, CYCLES / 2, None), width)]
-    assert "Gap" in lines[0]
-    assert [next(x for x in lines if x.startswith(f"fc{i}")).split()[-1] for i in range(3)] == [
-        "optimal",
-        "50.0%",
-        "-",
-    ]
+    gaps = layer_table(network(CYCLES, CYCLES / 2, None), layers)
+    lines = [x.text for x in table_lines(gaps, width)]
+    end = lines[1].index("at most") + len("at most")
+    assert lines[0][:end].endswith(" Gap")
+    told = [next(x for x in lines if x.startswith(f"fc{i}"))[:end].split()[-1] for i in range(3)]
+    assert told == ["optimal", "50.0%", "-"]
     assert lines[-1].split()[-1] == "-"
-    whole = layer_table(layers[:2], network(CYCLES, CYCLES / 2), width)
+    whole = table_lines(layer_table(network(CYCLES, CYCLES / 2), layers[:2]), width)
     assert whole[-1].text.split()[-1] == "25.0%"
-    assert "Gap" not in layer_table(layers[:2], network(None, None), width)[0].text
+    unknown = layer_table(network(None, None), layers[:2])
+    assert "Gap" not in [column.title for column in unknown.columns]
 
 
 def test_fronts_that_a_limit_has_cut_say_so() -> None:

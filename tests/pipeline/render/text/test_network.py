@@ -19,14 +19,15 @@ from nestmap.pipeline.analysis.network.reduced_unrollings import ReducedUnrollin
 from nestmap.pipeline.explore.api import explore
 from nestmap.pipeline.format.mappings import spatial_text
 from nestmap.pipeline.format.numbers import cycles, energy
+from nestmap.pipeline.render.tables.network import layer_table
 from nestmap.pipeline.render.text.network import (
     MOST_NOTES,
-    layer_table,
     padding_notes,
     reduced_notes,
     skipped_orders,
     totals,
 )
+from nestmap.pipeline.render.text.plain_table import table_lines
 
 LAYERS = tuple(
     layer_from_equation(
@@ -67,7 +68,7 @@ def test_all_figures_are_in_the_table(
     evaluation: NetworkEvaluation, names: tuple[str, str], width: int
 ) -> None:
     layers, renamed = named(evaluation, names)
-    lines = [line.text for line in layer_table(layers, renamed, width)]
+    lines = [line.text for line in table_lines(layer_table(renamed, layers), width)]
     for result in renamed.layers:
         (row,) = (x for x in lines if cycles(result.cme.latency) in x.split())
         assert energy(result.cme.energy) in row
@@ -80,18 +81,24 @@ def test_all_figures_are_in_the_table(
 def test_no_line_is_wider_than_the_terminal(evaluation: NetworkEvaluation, width: int) -> None:
     for names in (("conv1", "conv2"), ("encoder/layer.0/attention/self/query/MatMul" * 2, "x")):
         layers, renamed = named(evaluation, names)
-        assert max(len(line.text) for line in layer_table(layers, renamed, width)) <= width
+        assert (
+            max(len(line.text) for line in table_lines(layer_table(renamed, layers), width))
+            <= width
+        )
 
 
 def test_long_names_are_broken_and_not_cut(evaluation: NetworkEvaluation) -> None:
     name = "encoder/layer.0/attention/self/query/MatMul"
     layers, renamed = named(evaluation, (name, "x"))
-    text = "".join(line.text.split(" ")[0] for line in layer_table(layers, renamed, 80))
+    text = "".join(
+        line.text.split(" ")[0] for line in table_lines(layer_table(renamed, layers), 80)
+    )
     assert name in text
 
 
 def test_wide_and_narrow_tables_say_the_same(evaluation: NetworkEvaluation) -> None:
-    wide, narrow = (layer_table(LAYERS, evaluation, width) for width in (1000, 80))
+    table = layer_table(evaluation, LAYERS)
+    wide, narrow = (table_lines(table, width) for width in (1000, 80))
     assert len(wide) < len(narrow)
     for lines in (wide, narrow):
         text = "\n".join(line.text for line in lines)

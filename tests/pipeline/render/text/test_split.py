@@ -11,6 +11,7 @@ from nestmap.model.multicore.accelerator import Bus, ComputeCore, MultiCoreAccel
 from nestmap.model.multicore.cn_workload import CnWorkload
 from nestmap.model.multicore.problem import StreamProblem
 from nestmap.model.multicore.split_options import HintLoop, SplitOptions
+from nestmap.pipeline.analysis.schedule.names import tiles_text
 from nestmap.pipeline.analysis.schedule.split_summary import (
     Allowed,
     Span,
@@ -20,7 +21,9 @@ from nestmap.pipeline.analysis.schedule.split_summary import (
     too_large,
 )
 from nestmap.pipeline.render.svg.cn_workload import MOST_NODES, cn_graph_svg
-from nestmap.pipeline.render.text.split import cores_text, split_json, split_table, tiles_text
+from nestmap.pipeline.render.tables.split import cores_text, split_table
+from nestmap.pipeline.render.text.plain_table import table_lines
+from nestmap.pipeline.render.text.split import split_json
 from nestmap.search.multicore.split.split_workload import split_workload
 from tests.model.builders import array, memory
 from tests.pipeline.render.svg.test_layout import overlap
@@ -91,13 +94,13 @@ def test_cut_layers_in_words() -> None:
 
 def test_the_table_has_a_row_for_each_layer_and_a_total() -> None:
     made = split(OY=2)
-    wide = [line.text for line in split_table(layer_splits(made), made, 200)]
+    wide = [line.text for line in table_lines(split_table(layer_splits(made), made), 200)]
     assert [line.split()[0] for line in wide[2:] if not line.startswith("-")] == [
         "first",
         "second",
         "total",
     ]
-    narrow = split_table(layer_splits(made), made, 70)
+    narrow = table_lines(split_table(layer_splits(made), made), 70)
     assert any(line.text.strip() == "OY 2 of 4" for line in narrow)
 
 

@@ -5,7 +5,8 @@ import pytest
 from nestmap.model import NetworkEvaluation
 from nestmap.model.base import copy_with
 from nestmap.pipeline.format.numbers import cycles, energy
-from nestmap.pipeline.render.text.network import layer_table
+from nestmap.pipeline.render.tables.network import layer_table
+from nestmap.pipeline.render.text.plain_table import table_lines
 from tests.store.builders import layer, network, result, vector_entry, with_vector
 
 NETWORK = network(layer("one"), layer("two", 24))
@@ -13,7 +14,7 @@ NETWORK = network(layer("one"), layer("two", 24))
 
 def table(evaluation: NetworkEvaluation, width: int) -> list[str]:
     """The lines of the table."""
-    return [line.text for line in layer_table(NETWORK.workload.layers, evaluation, width)]
+    return [x.text for x in table_lines(layer_table(evaluation, NETWORK.workload.layers), width)]
 
 
 def counted(repeats: str | None) -> NetworkEvaluation:
@@ -47,7 +48,9 @@ def test_without_counting_there_is_no_row(width: int) -> None:
 def test_the_column_adds_up() -> None:
     entries = (vector_entry("a"), vector_entry("b"))
     evaluation = copy_with(with_vector(result(NETWORK), *entries), {"vector_counted": True})
-    rows = [line for line in table(evaluation, 1000) if line[0] not in "-L "]
-    latencies = [float(row.split()[-3]) for row in rows if row[0] != "v"]
+    lines = table(evaluation, 1000)
+    rows = [line for line in lines if line[0] not in "-L "]
+    end = lines[0].index("Latency") + len("Latency")
+    latencies = [float(row[:end].split()[-1]) for row in rows if row[0] != "v"]
     assert [row.split()[0] for row in rows] == ["one", "two", "vector", "total"]
     assert sum(latencies[:2]) + evaluation.vector_latency == latencies[2]

@@ -1,5 +1,6 @@
 """The report on a workload: rows of identical layers, sums, and what else there is."""
 
+import re
 from typing import Any, cast
 
 import pytest
@@ -16,12 +17,11 @@ from nestmap.pipeline.analysis.network.workload_summary import (
     weight_bits,
 )
 from nestmap.pipeline.format.numbers import engineering
+from nestmap.pipeline.render.tables.workload import group_table, vector_table
+from nestmap.pipeline.render.text.plain_table import table_lines
 from nestmap.pipeline.render.text.workload import (
-    group_table,
     no_cost_note,
     operator_notes,
-    size_text,
-    vector_table,
     workload_json,
     workload_totals,
 )
@@ -35,7 +35,7 @@ FIRST_ACTIVATIONS = (32 + 16) * 8 * 8 * 8
 
 def texts(workload: Workload, width: int = 1000) -> list[str]:
     """The lines of the table of layers."""
-    return [line.text for line in group_table(layer_groups(workload.layers), width)]
+    return [line.text for line in table_lines(group_table(layer_groups(workload.layers)), width)]
 
 
 def as_json(workload: Workload) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def test_layers_that_differ_in_name_and_source_only_share_a_row() -> None:
         ("third",),
     ]
     rows = [line.split() for line in texts(MIXED)]
-    assert [(row[0], row[-1]) for row in rows if "Conv" in row] == [("first", "2"), ("third", "1")]
+    assert [(row[0], row[9]) for row in rows if "Conv" in row] == [("first", "2"), ("third", "1")]
 
 
 def test_layers_that_differ_in_anything_else_do_not() -> None:
@@ -83,13 +83,13 @@ def test_a_row_has_the_figures_of_one_layer() -> None:
     assert cells == [
         "first",
         "Conv",
-        "K 16, C 32, OY 8, OX 8",
-        "W 4, I 8, O 8 (sums 16)",
         "32.77 k",
         "256 B",
         "3 KiB",
         "9.85",
         "2",
+        "K 16, C 32, OY 8, OX 8",
+        "W 4, I 8, O 8 (sums 16)",
     ]
 
 
@@ -117,7 +117,7 @@ def test_no_figure_is_lost_whatever_name_and_width(name: str, width: int) -> Non
     lines = texts(Workload.of(conv(name)), width)
     assert all(line.isprintable() for line in lines)
     (row,) = (line for line in lines if "32.77 k" in line and not line.startswith("total  "))
-    assert row.split()[-4:] == ["3", "KiB", "9.85", "1"]
+    assert re.search(r" 3 KiB +9\.85 +1(  |$)", row)
 
 
 @pytest.mark.parametrize("width", [80, 120, 1000])
@@ -131,9 +131,9 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
 
 
 def test_vector_operators_are_counted_by_type() -> None:
-    (row,) = (line.text for line in vector_table(MIXED) if line.text.startswith("Relu"))
-    assert row.split() == ["Relu", "1", "1,024", "1", "KiB", "1", "KiB"]
-    assert vector_table(EMPTY) == []
+    (row,) = vector_table(MIXED).rows
+    assert row.texts == ("Relu", "1", "1,024", "1 KiB", "1 KiB")
+    assert vector_table(EMPTY).rows == ()
     totals = workload_totals(MIXED, layer_groups(MIXED.layers))
     assert "vector operators 1, their operations 1,024, read 1 KiB, written 1 KiB." in totals
 
@@ -159,7 +159,6 @@ def test_an_operator_may_be_known_here_and_unknown_there() -> None:
 
 @pytest.mark.parametrize("workload", [EMPTY, VECTOR_ONLY])
 def test_workloads_without_layers_have_a_report(workload: Workload) -> None:
-    assert texts(workload) == ["No layer that the array computes."]
     assert "Total: layers 0, different ones 0, MACs 0, weights -; vector" in workload_totals(
         workload, ()
     )
@@ -190,10 +189,6 @@ def test_json_says_what_the_table_says() -> None:
     )
     assert data["unknown_operators"] == {"acme.Magic": 1}
     assert data["no_cost_operators"] == {"Concat": 1}
-
-
-def test_sizes_are_whole_bytes() -> None:
-    assert [size_text(bits) for bits in (0, 1, 8, 12, 8192)] == ["-", "1 B", "1 B", "2 B", "1 KiB"]
 
 
 def test_operators_that_cost_nothing() -> None:

@@ -21,8 +21,10 @@ from nestmap.model.base import copy_with
 from nestmap.pipeline import Stage, each
 from nestmap.pipeline.explore.api import explore_front, explore_network
 from nestmap.pipeline.explore.plan import SearchPlan
-from nestmap.pipeline.render.text.network import layer_table
-from nestmap.pipeline.render.text.results import front_table
+from nestmap.pipeline.render.tables.mapping import front_table
+from nestmap.pipeline.render.tables.network import layer_table
+from nestmap.pipeline.render.text.gap import front_notes
+from nestmap.pipeline.render.text.plain_table import table_lines
 from nestmap.pipeline.stages import (
     CostModelStage,
     EachOnceStage,
@@ -136,7 +138,7 @@ def test_the_table_counts_them() -> None:
     network = blocks(3)
     total = explore_network(network, SearchPlan.of(with_loma(lpf_limit=4))).total
     for width in (60, 1000):
-        lines = [line.text for line in layer_table(network.workload.layers, total, width)]
+        lines = [x.text for x in table_lines(layer_table(total, network.workload.layers), width)]
         column = slice(lines[0].index("Times"), lines[0].index("Times") + len("Times"))
         times = {line.split()[0]: line[column].strip() for line in lines if line.strip()}
         assert (times["up0"], times["down0"], times["total"]) == ("3", "3", "6")
@@ -145,13 +147,13 @@ def test_the_table_counts_them() -> None:
 
 def test_the_table_of_fronts_counts_them_too() -> None:
     front = explore_front(blocks(3), SearchPlan.of(with_loma(lpf_limit=4))).front
-    lines = [line.text for line in front_table(front)]
+    lines = [line.text for line in table_lines(front_table(front.layers))]
     named = {line.split()[0]: line.split()[1] for line in lines if line.startswith(("up", "down"))}
     assert named == {"up0": "3", "down0": "3"}
     points = sum(len(layer.cmes) for layer in front.layers[:2])
-    assert lines[-1].startswith(f"{points} of ")
+    assert front_notes(front)[0].startswith(f"{points} of ")
     single = explore_front(blocks(1), SearchPlan.of(with_loma(lpf_limit=4))).front
-    assert "Times" not in front_table(single)[0].text
+    assert "Times" not in [column.title for column in front_table(single.layers).columns]
 
 
 def test_streams_stay_lazy() -> None:

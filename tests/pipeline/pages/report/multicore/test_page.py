@@ -12,8 +12,8 @@ from nestmap.pipeline.explore.api import explore_network
 from nestmap.pipeline.multicore.api import stream_problem
 from nestmap.pipeline.pages.report.multicore.page import stream_report
 from nestmap.pipeline.pages.report.multicore.reported_run import read_stream
-from nestmap.pipeline.pages.report.multicore.tables import MOST_NODES, nodes_table
 from nestmap.pipeline.pages.report.page import report
+from nestmap.pipeline.render.tables.schedule import MOST_NODES, nodes_table
 from nestmap.pipeline.render.text.plain_table import printable
 from nestmap.store import Store
 from tests.pipeline.multicore.streams import Watched, job
@@ -118,7 +118,7 @@ def test_the_machine_has_all_parts_and_how_much_they_are_used() -> None:
     assert [x.text for x in cores.column("Busy cycles")][:2] == ["30", "30"]
     memories = captioned(tree, "Outermost memories")
     assert memories.values("Peak") == list(schedule.peaks)
-    wires = captioned(tree, "Wires of")
+    wires = captioned(tree, "Links and buses of")
     assert sum(wires.values("Transfers")) == len(schedule.transfers)
 
 

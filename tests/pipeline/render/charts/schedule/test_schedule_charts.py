@@ -13,6 +13,7 @@ from nestmap.model.multicore.schedule import Schedule
 from nestmap.pipeline.analysis.network.stacked_bars import Bars, Part
 from nestmap.pipeline.analysis.schedule.energy import energy_bars
 from nestmap.pipeline.analysis.schedule.gantt import gantt
+from nestmap.pipeline.analysis.schedule.names import allocation_text
 from nestmap.pipeline.analysis.schedule.resource_loads import core_loads
 from nestmap.pipeline.analysis.schedule.search_progress import front_view
 from nestmap.pipeline.analysis.schedule.traffic import wire_traffic
@@ -21,7 +22,7 @@ from nestmap.pipeline.format.numbers import bits_unit
 from nestmap.pipeline.format.palette import Look
 from nestmap.pipeline.render.charts import Chart
 from nestmap.pipeline.render.charts.bars import Drawing, Exact, stacked_chart
-from nestmap.pipeline.render.charts.schedule.front import MOST_POINTS, allocation_text, front_chart
+from nestmap.pipeline.render.charts.schedule.front import MOST_POINTS, front_chart
 from nestmap.pipeline.render.charts.schedule.gantt import (
     MOST_BARS,
     MOST_KEPT,

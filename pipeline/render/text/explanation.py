@@ -1,41 +1,39 @@
-"""Explains latency and energy in sentences, with the most effective changes."""
+"""Explains a mapping in sentences, with the most effective changes, and as a loop nest in code."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from nestmap.model import CostModelEvaluation, Movement, SpatialMapping
+from nestmap.model import CostModelEvaluation, Loop, Movement
 from nestmap.pipeline.analysis.mapping.explanation import (
     Binding,
     Bound,
     Change,
     HandedOn,
+    LoopNest,
+    ParallelLoops,
     PortName,
     PortTraffic,
     PortTransfer,
+    Tile,
     Waterfall,
     WhatIf,
 )
 from nestmap.pipeline.analysis.mapping.explanation import LatencyPart as Part
-from nestmap.pipeline.format.mappings import spatial_text
-from nestmap.pipeline.format.numbers import count, cycles, energy, engineering, share, signed_share
-from nestmap.pipeline.render.tables.table import Column, number_column, table
-from nestmap.pipeline.render.text.plain_table import Line, printable, table_lines
-
-_COLUMNS: Final = (
-    Column("If"),
-    number_column("Latency", "cycles"),
-    number_column("change"),
-    number_column("Energy"),
-    number_column("change"),
+from nestmap.pipeline.format.numbers import (
+    capacity,
+    count,
+    cycles,
+    energy,
+    engineering,
+    share,
+    signed_share,
 )
+from nestmap.pipeline.render.tables.explanation import asks_for, described, gains
+from nestmap.pipeline.render.text.plain_table import Line, Tone, printable
+
 _OTHER_MAPPING: Final = (Change.SPATIAL, Change.FILLED)
 _ALONE: Final = (Change.PORT, Change.HOPS, Change.CAPACITY, Change.CAPACITY_FILLED)
 _TOGETHER: Final = (Change.BINDING_PORTS,)
-_OF_ALL: Final = {
-    Change.EVERY_PORT: "2x width of every port",
-    Change.HOPS: "2x bandwidth between units",
-    Change.FILLED: "memories reallocated, none larger",
-}
 _VERBS: Final = {
     Movement.RD_TO_LOW: "read towards the array",
     Movement.WR_BY_LOW: "written from below",
@@ -44,8 +42,7 @@ _VERBS: Final = {
 }
 _NOTABLE: Final = 0.001
 """Smaller changes are not mentioned in sentences."""
-_SHOWN: Final = 0.0005
-"""Smaller changes would be shown as 0.0%."""
+_INDENT: Final = "  "
 
 
 def headline(cme: CostModelEvaluation) -> str:
@@ -168,11 +165,15 @@ def advice(cme: CostModelEvaluation, answers: Sequence[WhatIf]) -> str:
         fastest = min(some, key=lambda x: (x.latency, x.energy), default=None)
         if fastest is not None and fastest.latency < latency * (1 - _NOTABLE):
             latency = fastest.latency
-            found.append(f"latency {_change(cme.latency, latency)} with {described(fastest)}")
+            found.append(
+                f"latency {signed_share(latency / cme.latency - 1)} with {described(fastest)}"
+            )
         thriftiest = min(some, key=lambda x: (x.energy, x.latency), default=None)
         if thriftiest is not None and thriftiest.energy < spent * (1 - _NOTABLE):
             spent = thriftiest.energy
-            found.append(f"energy {_change(cme.energy, spent)} with {described(thriftiest)}")
+            found.append(
+                f"energy {signed_share(spent / cme.energy - 1)} with {described(thriftiest)}"
+            )
     if found:
         return f"What would help most: {'; '.join(found)}."
     return (
@@ -180,28 +181,11 @@ def advice(cme: CostModelEvaluation, answers: Sequence[WhatIf]) -> str:
     )
 
 
-def what_if_lines(
-    cme: CostModelEvaluation, binding: Binding, answers: Sequence[WhatIf]
-) -> list[Line]:
-    """A row for the present mapping, for the bottleneck, and for each relevant change."""
-    rows = [
-        (described(x), *_figures(cme, x.latency, x.energy)) for x in notable(cme, binding, answers)
-    ]
-    first = ("as it is", cycles(cme.latency), "", energy(cme.energy), "")
-    return table_lines(table(_COLUMNS, [first, *rows]))
-
-
-def notable(cme: CostModelEvaluation, binding: Binding, answers: Sequence[WhatIf]) -> list[WhatIf]:
-    """The changes of the bottleneck and the relevant ones; the fastest first."""
-    shown = [x for x in answers if _gains(cme, x, answers) or _asks_for(binding, x)]
-    return sorted(shown, key=lambda x: (x.latency, x.energy))
-
-
 def unchanged(cme: CostModelEvaluation, binding: Binding, answers: Sequence[WhatIf]) -> str:
     """The ports and memories whose change has no significant effect."""
-    same = [x for x in answers if not _gains(cme, x, answers) and not _asks_for(binding, x)]
+    same = [x for x in answers if not gains(cme, x, answers) and not asks_for(binding, x)]
     ports = sum(x.change is Change.PORT for x in same)
-    helpful = {x.memory for x in answers if _gains(cme, x, answers)}
+    helpful = {x.memory for x in answers if gains(cme, x, answers)}
     memories = [
         printable(x.memory)
         for x in same
@@ -212,61 +196,54 @@ def unchanged(cme: CostModelEvaluation, binding: Binding, answers: Sequence[What
     return f"Without effect (below 0.05%): twice {', and twice '.join(parts)}." if parts else ""
 
 
-def described(answer: WhatIf) -> str:
-    """A short description of a change."""
-    match answer.change:
-        case Change.SPATIAL:
-            mapping = answer.spatial_mapping or SpatialMapping()
-            return f"spatial mapping {spatial_text(mapping)}"
-        case Change.PORT | Change.BINDING_PORTS:
-            ports = (f"{printable(x.memory)} {printable(x.port)}" for x in answer.ports)
-            return f"2x width of {', '.join(ports)}"
-        case Change.EVERY_PORT | Change.HOPS | Change.FILLED:
-            return _OF_ALL[answer.change]
-        case Change.CAPACITY:
-            return f"2x capacity of {printable(answer.memory or '')}, same mapping"
-        case Change.CAPACITY_FILLED:
-            return f"2x capacity of {printable(answer.memory or '')}, reallocated"
-
-
-def _figures(cme: CostModelEvaluation, latency: float, spent: float) -> tuple[str, ...]:
-    return (
-        cycles(latency),
-        _change(cme.latency, latency),
-        energy(spent),
-        _change(cme.energy, spent),
-    )
-
-
-def _change(before: float, after: float) -> str:
-    """The change in percent, if any."""
-    if after == before:
-        return "-"
-    if not before:
-        return "more"
-    return signed_share(after / before - 1)
-
-
-def _gains(cme: CostModelEvaluation, answer: WhatIf, answers: Sequence[WhatIf]) -> bool:
-    """Whether a change matters: of a larger memory, beyond what reallocation does without it."""
-    filled = [x for x in answers if x.change is Change.FILLED]
-    is_refilled = answer.change is Change.CAPACITY_FILLED and len(filled) > 0
-    return matters(filled[0] if is_refilled else cme, answer)
-
-
-def matters(before: CostModelEvaluation | WhatIf, answer: WhatIf) -> bool:
-    """Whether latency or energy differ enough to show in a percentage with one decimal."""
-    pairs = ((before.latency, answer.latency), (before.energy, answer.energy))
-    return any(abs(after - old) >= old * _SHOWN for old, after in pairs if after != old)
-
-
-def _asks_for(binding: Binding, answer: WhatIf) -> bool:
-    """Whether the change is about the bottleneck, so that it is listed even without effect."""
-    if answer.change is Change.HOPS:
-        return binding.bound is Bound.HOPS
-    return answer.change is Change.PORT and set(answer.ports) <= set(binding.ports)
-
-
 def _named(ports: Sequence[PortName]) -> str:
     names = [f"port {printable(x.port)} of {printable(x.memory)}" for x in ports]
     return " and ".join(names)
+
+
+# --- the loop nest as code, and the array ---
+
+
+def title(text: str) -> Line:
+    """The title of a section."""
+    return Line(text, Tone.STRONG)
+
+
+def nest_lines(nest: LoopNest) -> list[Line]:
+    """The dataflows, and the loops, outermost first; a tile is above the loops that reuse it."""
+    names = ", ".join(x.replace("_", " ") for x in nest.dataflows)
+    lines = [Line(f"# {names}", Tone.FAINT)] if names else []
+    depth = 0
+    for inner in range(len(nest.order), -1, -1):
+        begun = [tile for tile in nest.tiles if tile.stays == inner]
+        lines += (Line(f"{_INDENT * depth}# {x}", Tone.FAINT) for x in _tile_texts(begun))
+        if inner:
+            lines.append(Line(f"{_INDENT * depth}for {_range(nest.order[inner - 1])}:"))
+            depth += 1
+    for side, loop in ((x, loop) for x in nest.parallel for loop in x.loops if loop.size > 1):
+        lines.append(Line(f"{_INDENT * depth}parfor {_range(loop)} on {side.array_dimension}:"))
+        depth += 1
+    return [*lines, Line(f"{_INDENT * depth}{nest.statement}")]
+
+
+def _range(loop: Loop) -> str:
+    return f"{loop.dimension} in [0:{loop.size})"
+
+
+def _tile_texts(tiles: Sequence[Tile]) -> Iterator[str]:
+    """A text for each memory, outermost first, with its tiles."""
+    order = sorted(tiles, key=lambda tile: -tile.level)
+    for memory in dict.fromkeys(tile.memory for tile in order):
+        held = [tile for tile in tiles if tile.memory == memory]
+        instances = f" x{count(held[0].instances)}" if held[0].instances > 1 else ""
+        texts = (f"{x.operand} {capacity(x.bits)} ({share(x.share)})" for x in held)
+        yield f"{printable(memory)}{instances}: {', '.join(texts)}"
+
+
+def array_text(parallel: Sequence[ParallelLoops]) -> str:
+    """The loops that each array dimension computes in parallel."""
+    texts: list[str] = []
+    for side in parallel:
+        loops = " x ".join(str(loop) for loop in side.loops if loop.size > 1) or "nothing"
+        texts.append(f"{side.array_dimension} ({count(side.units)} units) {loops}")
+    return ", ".join(texts)

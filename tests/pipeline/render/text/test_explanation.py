@@ -7,7 +7,7 @@ from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import CostModelEvaluation
 from nestmap.pipeline.analysis.mapping.explanation import EnergyKind
 from nestmap.pipeline.explore.explanation import Explanation, explain
-from nestmap.pipeline.render.text.explanation_reasons import matters
+from nestmap.pipeline.render.tables.explanation import matters
 from tests.in_memory import imc_cases
 from tests.leaking import leaking_cases
 from tests.pipeline.render.text.read_explanation import bits, cells, figure, part, percent
@@ -61,16 +61,17 @@ def test_energy(case: Case) -> None:
 @given(CASES)
 def test_accesses(case: Case) -> None:
     cme, found = explained(case)
-    rows = [cells(line) for line in part(found.text(), "ACCESSES")[3:]]
+    lines = part(found.text(), "ACCESSES")[3:]
+    rows = [cells(line) for line in lines if not line.startswith("---")]
     for row, entry in zip(rows, cme.levels, strict=False):
-        assert (row[0], row[1]) == (entry.operand, entry.memory)
+        assert (row[0], row[1]) == (entry.memory, entry.operand)
         assert int(row[2].replace(",", "")) == entry.bits
         assert percent(row[3]).tells(entry.utilization)
         for text, words in zip(row[5:9], entry.costs.accesses, strict=True):
             assert figure(text).tells(words) if words else text == "-"
         assert figure(row[9]).tells(entry.costs.energy * 1e-12)
     assert len(rows) == len(cme.levels) + 1
-    assert rows[-1][0] == "memories"
+    assert rows[-1][0] == "all memories"
     assert figure(rows[-1][1]).tells(cme.memory_energy * 1e-12)
 
 

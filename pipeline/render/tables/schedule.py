@@ -1,35 +1,34 @@
-"""Tables of a schedule: layers, nodes, cores, channels, memories, Pareto front."""
+"""The tables of a schedule: layers, nodes, cores, channels, memories, allocations."""
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from nestmap.model.multicore.accelerator import StorageCore
-from nestmap.model.multicore.allocation import Fitness
+from nestmap.model.multicore.allocation import Allocation, AllocationSpace, Fitness, Individual
 from nestmap.model.multicore.interconnect import Interconnect
 from nestmap.model.multicore.schedule import Schedule
-from nestmap.pipeline.analysis.schedule.names import ScheduleNames
+from nestmap.pipeline.analysis.schedule.energy import energy_bars
+from nestmap.pipeline.analysis.schedule.names import ScheduleNames, allocation_text, tiles_text
 from nestmap.pipeline.analysis.schedule.resource_loads import core_loads, wire_loads
 from nestmap.pipeline.analysis.schedule.utilization import memory_uses
-from nestmap.pipeline.format.mappings import array_text
+from nestmap.pipeline.format.mappings import array_text, shortened
 from nestmap.pipeline.format.numbers import count
 from nestmap.pipeline.format.palette import SERIES
-from nestmap.pipeline.pages.report.multicore.reported_run import ReportedStream
-from nestmap.pipeline.pages.report.summary import EDP_UNIT, edp
-from nestmap.pipeline.render.charts.schedule.front import allocation_text
 from nestmap.pipeline.render.tables import cells
-from nestmap.pipeline.render.tables.cells import NONE
+from nestmap.pipeline.render.tables.cells import EDP_UNIT, NONE
+from nestmap.pipeline.render.tables.network import parts_table
 from nestmap.pipeline.render.tables.table import (
     Cell,
     Column,
+    Room,
     Row,
     Table,
     bar_column,
     number_column,
     table,
 )
-from nestmap.pipeline.render.text.split import tiles_text
 
 MOST_NODES: Final = 1000
 """The maximum number of rows in the table of nodes; JSON and store have all nodes."""
@@ -65,20 +64,20 @@ _NODES: Final = (
 _CORES: Final = (
     number_column("Core"),
     Column("Name"),
-    Column("Array"),
-    Column("Runs", hint="operators; empty: all that layers have"),
+    Column("Array", room=Room.PAGE),
+    Column("Runs", hint="operators; empty: all that layers have", room=Room.PAGE),
     number_column("Nodes"),
     number_column("Busy", "cycles"),
     number_column("Share"),
-    number_column("First start", "cycles"),
-    number_column("Last end", "cycles"),
+    number_column("First", "start"),
+    number_column("Last", "end"),
     number_column("Energy"),
 )
-_WIRES: Final = (
-    Column("Wire"),
+_CHANNELS: Final = (
+    Column("Link or bus"),
     number_column("Bandwidth", "bit/cycle"),
-    number_column("Energy", "pJ/bit"),
-    number_column("Energy", "pJ/busy cycle"),
+    number_column("Energy", "pJ/bit", room=Room.PAGE),
+    number_column("Energy", "pJ/busy cycle", room=Room.PAGE),
     number_column("Transfers"),
     number_column("Sent"),
     number_column("Busy", "cycles"),
@@ -91,15 +90,32 @@ _MEMORIES: Final = (
     number_column("Peak"),
     number_column("Share"),
 )
-_FRONT: Final = (
-    number_column("#"),
+_FITNESS: Final = (
     number_column("Latency", "cycles"),
     number_column("Energy"),
     number_column("EDP", EDP_UNIT),
     number_column("Memory", hint="peaks of the memories on the chip, added up"),
-    Column("Reported"),
-    Column("Cores of the layers", hint="by the number of the layer, where there is a choice"),
 )
+_FRONT: Final = (
+    number_column("#"),
+    *_FITNESS,
+    Column("Reported", room=Room.PAGE),
+    Column(
+        "Cores of the layers",
+        hint="by the number of the layer, where there is a choice",
+        room=Room.LINE,
+    ),
+)
+_COMPARED: Final = (
+    Column("Schedule"),
+    Column("Workload", room=Room.PAGE),
+    Column("Machine", room=Room.PAGE),
+    Column("Status", room=Room.PAGE),
+    number_column("Nodes"),
+    *(y for x in _FITNESS for y in (x, number_column("Change"))),
+)
+_LONGEST: Final = 100
+"""The maximum number of letters of an allocation; JSON and store have the whole."""
 
 
 def layers_table(schedule: Schedule) -> Table:
@@ -167,16 +183,14 @@ def _node(names: ScheduleNames, node: int) -> tuple[Cell, ...]:
     )
 
 
-def accelerator_tables(schedule: Schedule) -> Iterator[Table]:
-    """The utilization of the accelerator's cores, channels and memories."""
-    name = schedule.problem.accelerator.name
-    yield table(_CORES, [*_cores(schedule)], caption=f"Cores of {name}")
-    yield table(_WIRES, [*_wires(schedule)], caption=f"Wires of {name}")
-    yield table(_MEMORIES, [*_memories(schedule)], caption=f"Outermost memories of {name}")
+def core_table(schedule: Schedule) -> Table:
+    """A row for each core that computes, then for those that only store."""
+    rows = [*_computing(schedule), *_storing(schedule)]
+    caption = f"Cores of {schedule.problem.accelerator.name}"
+    return table(_CORES, rows, caption=caption)
 
 
-def _cores(schedule: Schedule) -> Iterator[tuple[Cell, ...]]:
-    latency = schedule.latency
+def _computing(schedule: Schedule) -> Iterator[tuple[Cell, ...]]:
     for load in core_loads(schedule):
         yield (
             cells.count(load.core.id),
@@ -185,72 +199,130 @@ def _cores(schedule: Schedule) -> Iterator[tuple[Cell, ...]]:
             Cell(", ".join(load.core.operators)),
             cells.count(load.nodes),
             cells.cycles(load.busy),
-            cells.share(load.busy, latency),
-            cells.cycles(load.begins) if load.nodes else Cell(NONE),
-            cells.cycles(load.ends) if load.nodes else Cell(NONE),
+            cells.share(load.busy, schedule.latency),
+            cells.cycles(load.begins if load.nodes else None),
+            cells.cycles(load.ends if load.nodes else None),
             cells.energy(load.energy),
         )
+
+
+def _storing(schedule: Schedule) -> Iterator[tuple[Cell, ...]]:
     for core in schedule.problem.accelerator.cores:
         if isinstance(core, StorageCore):
             nothing = (Cell(NONE),) * 6
             yield cells.count(core.id), Cell(core.name), Cell("memory only"), Cell(""), *nothing
 
 
-def _wires(schedule: Schedule) -> Iterator[tuple[Cell, ...]]:
+def channel_table(schedule: Schedule) -> Table:
+    """A row for each link and bus, the busiest first."""
+    accelerator = schedule.problem.accelerator
     loads = {load.wire.name: load for load in wire_loads(schedule)}
-    for wire in Interconnect(accelerator=schedule.problem.accelerator).channels:
-        load = loads.get(wire.name)
-        yield (
-            Cell(wire.name),
-            Cell("no limit") if wire.bandwidth is None else cells.count(wire.bandwidth),
-            cells.plain(wire.energy_per_bit),
-            cells.plain(wire.energy_per_cycle),
-            cells.count(load.transfers if load else 0),
-            cells.capacity(load.bits if load else 0),
-            cells.cycles(load.busy if load else 0),
-            cells.share(load.busy if load else 0, schedule.latency),
+    channels = {x.name: x for x in Interconnect(accelerator=accelerator).channels}
+    rows = list[tuple[Cell, ...]]()
+    for name in dict.fromkeys((*loads, *channels)):
+        channel, load = channels[name], loads.get(name)
+        rows.append(
+            (
+                Cell(name),
+                Cell("no limit") if channel.bandwidth is None else cells.count(channel.bandwidth),
+                cells.plain(channel.energy_per_bit),
+                cells.plain(channel.energy_per_cycle),
+                cells.count(load.transfers if load else 0),
+                cells.capacity(load.bits if load else 0),
+                cells.cycles(load.busy if load else 0),
+                cells.share(load.busy if load else 0, schedule.latency),
+            )
         )
+    return table(_CHANNELS, rows, caption=f"Links and buses of {accelerator.name}")
 
 
-def _memories(schedule: Schedule) -> Iterator[tuple[Cell, ...]]:
-    for use in memory_uses(schedule):
-        yield (
+def memory_table(schedule: Schedule) -> Table:
+    """A row for each outermost memory."""
+    rows = [
+        (
             Cell(use.home.name),
             Cell(", ".join(map(str, use.home.cores))),
             cells.capacity(use.capacity),
             cells.capacity(use.peak),
             cells.share(use.peak, use.capacity),
         )
-
-
-def allocations_table(run: ReportedStream) -> Table | None:
-    """A row for each allocation on the last front; ``None`` if there was no search."""
-    known = [
-        (individual.fitness, individual.allocation)
-        for individual in (run.generations[-1].front if run.generations else ())
-        if individual.fitness is not None
+        for use in memory_uses(schedule)
     ]
-    if not known:
-        return None
+    name = schedule.problem.accelerator.name
+    return table(_MEMORIES, rows, caption=f"Outermost memories of {name}")
+
+
+def energy_table(schedule: Schedule) -> Table:
+    """A row for each component of the energy that is not zero."""
+    bars = energy_bars([""], [schedule.energy])
+    return parts_table("Energy by purpose", "Energy", bars, cells.energy)
+
+
+# --- allocations: the front of a search, and schedules beside each other ---
+
+
+def allocation_table(
+    front: Sequence[Individual],
+    space: AllocationSpace,
+    reported: Allocation | None = None,
+    caption: str = "Pareto front of allocations",
+) -> Table:
+    """A row for each allocation on a Pareto front, by rising latency; ``space`` names its cores."""
+    known = [(x.fitness, x.allocation) for x in front if x.fitness is not None]
     known.sort(key=lambda pair: (pair[0].latency, pair[0].energy))
-    space = run.schedule.problem.space
     rows = [
         (
             cells.count(place),
-            *fitness_cells(fitness),
-            Cell("yes" if allocation == run.schedule.allocation else ""),
-            Cell(allocation_text(allocation, space)),
+            *_fitness(fitness),
+            Cell("yes" if allocation == reported else ""),
+            Cell(shortened(allocation_text(allocation, space), _LONGEST)),
         )
         for place, (fitness, allocation) in enumerate(known, start=1)
     ]
-    return table(_FRONT, rows, caption="Pareto front of allocations")
+    return table(_FRONT, rows, caption=caption)
 
 
-def fitness_cells(fitness: Fitness) -> tuple[Cell, ...]:
-    """Latency, energy, EDP and memory."""
+def _fitness(fitness: Fitness) -> tuple[Cell, ...]:
     return (
         cells.cycles(fitness.latency),
         cells.energy(fitness.energy),
-        edp(fitness.edp),
+        cells.edp(fitness.edp),
         cells.capacity(fitness.memory),
     )
+
+
+class Compared(NamedTuple):
+    """A schedule in a comparison: its name, its number of nodes, what it costs."""
+
+    name: str
+    nodes: int
+    fitness: Fitness
+    workload: str = ""
+    machine: str = ""
+    status: str = ""
+    link: str = ""
+
+
+def comparison_table(schedules: Sequence[Compared]) -> Table:
+    """A row for each schedule; changes are from the first one."""
+    first = schedules[0].fitness
+    rows = [
+        (
+            Cell(x.name, link=x.link),
+            *cells.texts(x.workload, x.machine, x.status),
+            cells.count(x.nodes),
+            *_changed(first, x.fitness),
+        )
+        for x in schedules
+    ]
+    caption = "Totals; changes are those from the first schedule"
+    return table(_COMPARED, rows, caption=caption)
+
+
+def _changed(first: Fitness, fitness: Fitness) -> Iterator[Cell]:
+    """Each figure, and how much more it is than that of the first schedule."""
+    before = (first.latency, first.energy, first.edp, first.memory)
+    after = (fitness.latency, fitness.energy, fitness.edp, fitness.memory)
+    for cell, one, other in zip(_fitness(fitness), before, after, strict=True):
+        yield cell
+        yield cells.change(one, other)
