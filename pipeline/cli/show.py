@@ -6,14 +6,10 @@ from nestmap.pipeline.cli.options.common import WorkloadOptions
 from nestmap.pipeline.cli.options.view import ShowOptions
 from nestmap.pipeline.cli.printing import check_target, print_note, show, show_prose, show_table
 from nestmap.pipeline.cli.workload_argument import read_given_workload
+from nestmap.pipeline.render.json.workload import workload_json
 from nestmap.pipeline.render.tables.workload import group_table, vector_table
 from nestmap.pipeline.render.text.plain_table import Line, printable, table_lines
-from nestmap.pipeline.render.text.workload import (
-    DEFINITIONS,
-    operator_notes,
-    workload_json,
-    workload_totals,
-)
+from nestmap.pipeline.render.text.workload import DEFINITIONS, operator_notes, workload_totals
 from nestmap.pipeline.util.atomic_files import write_json, write_text
 
 

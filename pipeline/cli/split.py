@@ -15,10 +15,11 @@ from nestmap.pipeline.analysis.schedule.split_summary import (
 from nestmap.pipeline.cli.options.multicore import SplitCommandOptions
 from nestmap.pipeline.cli.printing import check_target, print_note, show, show_prose, show_table
 from nestmap.pipeline.cli.split_arguments import chosen_split, read_problem, rename_options
+from nestmap.pipeline.render.json.schedule import split_json
 from nestmap.pipeline.render.svg.cn_workload import MOST_EDGES, MOST_NODES, cn_graph_svg
 from nestmap.pipeline.render.tables.split import split_table, tensor_table, too_large_table
+from nestmap.pipeline.render.text.multicore import DEFINITIONS, passing_note, split_totals
 from nestmap.pipeline.render.text.plain_table import printable, table_lines
-from nestmap.pipeline.render.text.split import DEFINITIONS, passing_note, split_json, split_totals
 from nestmap.pipeline.stages.multicore.split import GenerateCNWorkloadHybridStage
 from nestmap.pipeline.util.atomic_files import write_json, write_text
 

@@ -41,9 +41,13 @@ from nestmap.pipeline.render.tables.schedule import (
     energy_table,
     memory_table,
 )
-from nestmap.pipeline.render.text.multicore import bound_note, comparison_note, problem_note
+from nestmap.pipeline.render.text.multicore import (
+    bound_note,
+    comparison_note,
+    passing_note,
+    problem_note,
+)
 from nestmap.pipeline.render.text.plain_table import Line, printable, table_lines
-from nestmap.pipeline.render.text.split import passing_note
 from nestmap.pipeline.util.atomic_files import write_json, write_text
 from nestmap.search.parallel import available_workers
 from nestmap.store import Store

@@ -1,4 +1,4 @@
-"""A whole schedule as JSON: energies in pJ, times in cycles, sizes in bits.
+"""Whole schedules and split networks as JSON: energies in pJ, times in cycles, sizes in bits.
 
 Long tables are columns, lists of equal length: the first node is the first item of each column of
 ``nodes``. References to nodes, tensors, channels and memories are positions in those columns or
@@ -7,15 +7,18 @@ runs a loop from the first number up to, but not including, the second. ``until`
 ``null`` if it lasts to the end; ``operand`` of a tensor is that of its node.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nestmap.model.multicore.accelerator import ComputeCore, CoreId
+from nestmap.model.multicore.cn_workload import CnWorkload
 from nestmap.model.multicore.interconnect import Channel
 from nestmap.model.multicore.schedule import Schedule, TransferKind
 from nestmap.pipeline.analysis.schedule.names import ScheduleNames
+from nestmap.pipeline.analysis.schedule.split_summary import LayerSummary, TooLarge
 from nestmap.pipeline.util.atomic_files import Json
 
 FORMAT: Final = "nestmap schedule"
@@ -209,3 +212,76 @@ def _numbers(values: NDArray[np.int64]) -> Json:
 
 def _figures(values: NDArray[np.float64]) -> Json:
     return [float(x) for x in values.tolist()]
+
+
+# --- a split network: its nodes, the edges between them, and what does not fit ---
+
+
+def split_json(split: CnWorkload, rows: Sequence[LayerSummary], unfit: Sequence[TooLarge]) -> Json:
+    """The whole report, sizes in bits; nodes and edges as columns. Edges count nodes from 0."""
+    edges = split.edges
+    layers: list[Json] = [_layer_json(split, row) for row in rows]
+    return {
+        "name": split.name,
+        "counting": split.counting.value,
+        "nodes": len(split),
+        "layers": layers,
+        "edges": {
+            "producer": _numbers(edges.producer),
+            "consumer": _numbers(edges.consumer),
+            "operand": [_operand(split, row) for row in range(len(edges))],
+            "bits": _numbers(edges.bits),
+        },
+        "too_large": [_too_large_json(row) for row in unfit],
+    }
+
+
+def _operand(split: CnWorkload, row: int) -> str | None:
+    read = int(split.edges.read[row])
+    if read < 0:
+        return None
+    layer, _ = split.layer_of(int(split.edges.consumer[row]))
+    return layer.nest.inputs[read].operand
+
+
+def _layer_json(split: CnWorkload, row: LayerSummary) -> Json:
+    layer, tiling = row.layer, row.layer.tiling
+    uses = (layer.nest.output, *layer.nest.inputs)
+    ranges: dict[str, Json] = {
+        d: [
+            list(pair)
+            for pair in zip(tiling.starts(d).tolist(), tiling.ends(d).tolist(), strict=True)
+        ]
+        for d in tiling.sizes
+    }
+    bits: dict[str, Json] = {
+        use.operand: _numbers(layer.bits_of(use, split.counting)) for use in uses
+    }
+    return {
+        "number": layer.nest.number,
+        "name": layer.nest.name,
+        "operator": layer.nest.operator,
+        "outer_loops": [[loop.dimension, loop.size] for loop in layer.outer],
+        "nodes": row.nodes,
+        "groups": row.groups,
+        "edges_in": row.edges,
+        "bits_in": row.bits,
+        "node": {
+            "group": _numbers(layer.groups),
+            "final": [bool(x) for x in layer.is_final.tolist()],
+            "ranges": ranges,
+            "bits": bits,
+        },
+    }
+
+
+def _too_large_json(row: TooLarge) -> Json:
+    needs: dict[str, Json] = dict(row.needs)
+    return {
+        "layer": row.layer.nest.name,
+        "cores": [core.id for core in row.cores],
+        "memory": row.memory.name,
+        "size": row.memory.size,
+        "needs": needs,
+        "no_room_for": list(row.left_out),
+    }

@@ -1,8 +1,44 @@
-"""Sentences about a network on several cores: its search space, bounds, comparisons."""
+"""Sentences about a network on several cores: its split, search space, bounds, comparisons."""
 
+from collections import Counter
+from typing import Final
+
+from nestmap.model import VectorNode, Workload
 from nestmap.model.multicore.allocation import Fitness, StreamBound
+from nestmap.model.multicore.cn_workload import CnWorkload
 from nestmap.model.multicore.schedule import ScheduleProblem
-from nestmap.pipeline.format.numbers import count, cycles, share
+from nestmap.pipeline.format.numbers import capacity, count, cycles, printable, share
+
+DEFINITIONS: Final = (
+    "Nodes: parts of a layer that run one after the other; those of a group use the same constants "
+    "and run on one core. Constants, inputs, output: what one node needs, from the least to the "
+    "most. Edges: nodes of other layers whose output a node waits for, with the bits they send."
+)
+
+
+def split_totals(split: CnWorkload) -> str:
+    """The totals in one sentence."""
+    brings = split.edges.read >= 0
+    sent = int(split.edges.bits[brings].sum())
+    return (
+        f"Total: {count(len(split))} nodes of {count(len(split.layers))} layers, "
+        f"{count(len(split.edges))} edges: {count(int(brings.sum()))} bring {capacity(sent)}, "
+        f"{count(int((~brings).sum()))} keep the order within a group."
+    )
+
+
+def passing_note(workload: Workload, split: CnWorkload) -> str:
+    """The vector operators that no core runs and that are not split; empty if there are none."""
+    made = {layer.nest.name for layer in split.layers}
+    passing = Counter(
+        node.operator
+        for node in workload.nodes
+        if isinstance(node, VectorNode) and node.name not in made
+    )
+    if not passing:
+        return ""
+    counted = ", ".join(f"{printable(name)} ({n})" for name, n in sorted(passing.items()))
+    return f"Operators that no core runs pass their data on at no cost: {counted}."
 
 
 def problem_note(problem: ScheduleProblem) -> str:

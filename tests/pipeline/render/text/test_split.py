@@ -20,10 +20,10 @@ from nestmap.pipeline.analysis.schedule.split_summary import (
     operand_links,
     too_large,
 )
+from nestmap.pipeline.render.json.schedule import split_json
 from nestmap.pipeline.render.svg.cn_workload import MOST_NODES, cn_graph_svg
 from nestmap.pipeline.render.tables.split import cores_text, split_table
 from nestmap.pipeline.render.text.plain_table import table_lines
-from nestmap.pipeline.render.text.split import split_json
 from nestmap.search.multicore.split.split_workload import split_workload
 from tests.model.builders import array, memory
 from tests.pipeline.render.svg.test_layout import overlap

@@ -17,14 +17,10 @@ from nestmap.pipeline.analysis.network.workload_summary import (
     weight_bits,
 )
 from nestmap.pipeline.format.numbers import engineering
+from nestmap.pipeline.render.json.workload import workload_json
 from nestmap.pipeline.render.tables.workload import group_table, vector_table
 from nestmap.pipeline.render.text.plain_table import table_lines
-from nestmap.pipeline.render.text.workload import (
-    no_cost_note,
-    operator_notes,
-    workload_json,
-    workload_totals,
-)
+from nestmap.pipeline.render.text.workload import no_cost_note, operator_notes, workload_totals
 from tests.pipeline.render.text.samples import EMPTY, MIXED, VECTOR_ONLY, conv
 from tests.strategies import layers
 
