@@ -56,20 +56,43 @@ WIDTH: Final = 100
 
 _NARROWEST: Final = 20
 
-_NOTES: Final = (
-    "LOOP NEST  # memory: the tile that one of its instances holds while the loops below run. "
-    "Loops that do not index an operand leave its tile in place.",
-    "PORTS  Stall: cycles that the array would wait for this port alone (below 0: slack). The "
-    "largest one counts, the others hide behind it. tl, fl: to and from the level below; th, fh: "
-    "to and from the level above.",
-    "ACCESSES  Tiles: how many an instance holds one after the other. To and from below and above: "
-    "accesses of a port's full width, of all instances.",
-    "WHAT IF  Each row is evaluated. Spatial mapping: the best of those with the lowest bounds, "
-    "with LOMA's orders of six factors, whatever the mapping file fixes. 2x width: the largest "
-    "width of a port, with the same energy per bit. 2x capacity: with the same ports, leakage and "
-    "energy per access, and the same mapping, or the same order of loops and the memories filled "
-    "anew for it as LOMA does.",
-)
+
+class ExplanationNotes(NamedTuple):
+    """What the parts of an explanation mean."""
+
+    nest: str = (
+        "# memory: the tile that one of its instances holds while the loops below run. parfor: "
+        "side by side on the array. Loops that do not index an operand leave its tile in place."
+    )
+    ports: str = (
+        "Stall: cycles that the array would wait for this port alone (below 0: slack). The largest "
+        "one counts, the others hide behind it. tl, fl: to and from the level below; th, fh: to "
+        "and from the level above."
+    )
+    accesses: str = (
+        "Tiles: how many an instance holds one after the other. To and from below and above: "
+        "accesses of a port's full width, of all instances."
+    )
+    what_if: str = (
+        "Each row is evaluated. Spatial mapping: the best of those with the lowest bounds, with "
+        "LOMA's orders of six factors, whatever the mapping file fixes. 2x width: the largest "
+        "width of a port, with the same energy per bit. 2x capacity: with the same ports, leakage "
+        "and energy per access, and the same mapping, or the same order of loops and the memories "
+        "filled anew for it as LOMA does."
+    )
+
+    @property
+    def titled(self) -> tuple[str, ...]:
+        """Each note with the title of its part."""
+        return (
+            f"LOOP NEST  {self.nest}",
+            f"PORTS  {self.ports}",
+            f"ACCESSES  {self.accesses}",
+            f"WHAT IF  {self.what_if}",
+        )
+
+
+NOTES: Final = ExplanationNotes()
 
 
 class ExplanationTables(NamedTuple):
@@ -123,7 +146,7 @@ class Explanation(Frozen, frozen=True):
             *(Line(), title("ACCESSES"), *table_lines(tables.accesses)),
             *(Line(), title("WHAT IF"), *table_lines(tables.what_if)),
             *_prose([self.unchanged], width),
-            *(Line(), *_prose(_NOTES, width, Tone.FAINT)),
+            *(Line(), *_prose(NOTES.titled, width, Tone.FAINT)),
         ]
 
     def tables(self, looks: Mapping[str, Look] | None = None) -> ExplanationTables:
@@ -199,7 +222,7 @@ def explain(
 @view.register
 def explanation_view_html(explanation: Explanation) -> str:
     """The text in collapsible sections, for notebooks."""
-    return explanation_html(explanation.lines(), _NOTES)
+    return explanation_html(explanation.lines(), NOTES.titled)
 
 
 def _prose(sentences: Iterable[str], width: int, tone: Tone = Tone.PLAIN) -> list[Line]:

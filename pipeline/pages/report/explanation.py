@@ -5,7 +5,12 @@ from dataclasses import dataclass
 from typing import final
 
 from nestmap.model import LayerResult
-from nestmap.pipeline.explore.explanation import Explanation, ExplanationTables
+from nestmap.pipeline.explore.explanation import (
+    NOTES,
+    Explanation,
+    ExplanationNotes,
+    ExplanationTables,
+)
 from nestmap.pipeline.format.mappings import sizes_text
 from nestmap.pipeline.format.numbers import engineering, with_micro
 from nestmap.pipeline.format.palette import Look
@@ -40,6 +45,7 @@ class ExplainedLayer:
     why: tuple[str, ...]
     nest: tuple[NestLine, ...]
     tables: ExplanationTables
+    notes: ExplanationNotes
     unchanged: str
     skipped: tuple[str, ...]
 
@@ -57,6 +63,7 @@ def explained_layer(
         why=tuple(map(with_micro, explanation.why())),
         nest=tuple(_nest(explanation)),
         tables=explanation.tables(looks),
+        notes=NOTES,
         unchanged=explanation.unchanged,
         skipped=tuple(skipped_of(result)),
     )
