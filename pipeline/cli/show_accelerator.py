@@ -13,7 +13,7 @@ from nestmap.pipeline.format.numbers import capacity, count
 from nestmap.pipeline.frontend.read.accelerator import read_accelerator, read_multicore
 from nestmap.pipeline.render.tables.accelerator import memory_costs_note, memory_table, part_table
 from nestmap.pipeline.render.tables.table import Column, number_column, table
-from nestmap.pipeline.render.text.accelerator import array_facts
+from nestmap.pipeline.render.text.accelerator import machine_facts
 from nestmap.pipeline.render.text.plain_table import Line, printable, table_lines
 from nestmap.pipeline.sweep.space.base_format import names_multicore
 
@@ -52,7 +52,7 @@ def show_accelerator(given: str) -> None:
 
 def _show_memories(accelerator: Accelerator, name: str) -> None:
     show_prose(f"{printable(name)}: {array_text(accelerator)}")
-    show_prose(array_facts(accelerator))
+    show_prose(" ".join(machine_facts(accelerator)))
     if accelerator.array.imc is not None:
         show([Line(), *table_lines(part_table(accelerator))])
     show_table(memory_table(accelerator))

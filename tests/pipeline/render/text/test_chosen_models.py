@@ -2,8 +2,8 @@
 
 from nestmap.model import Accelerator, Counting
 from nestmap.model.base import copy_with
-from nestmap.pipeline.format.chosen_models import chosen_models
 from nestmap.pipeline.render.notebook.views import accelerator_html
+from nestmap.pipeline.render.text.accelerator import chosen_models
 from tests.costmodel.test_busy_ports import SHARED
 from tests.costmodel.test_sliding import reusing
 from tests.zeros import bitmask, run_length
