@@ -53,9 +53,10 @@ def table_lines(table: Table, width: int | None = None, most: int | None = None)
         more = Line(f"and {left:,} more")
         return [*table_lines(replace(shown, rows=shown.rows[:most]), width), more]
     lines = _flat(shown)
-    fits = width is None or max(cell_len(line.text) for line in lines) <= width
+    if width is None or max(cell_len(line.text) for line in lines) <= width:
+        return lines
     is_long = any(column.room is Room.LINE for column in shown.columns)
-    return lines if fits or not is_long else _stacked(shown, width or 0)
+    return _stacked(shown, width) if is_long else lines
 
 
 def listing(table: Table) -> list[Line]:
@@ -93,8 +94,9 @@ def _stacked(table: Table, width: int) -> list[Line]:
         below = "; ".join(filter(None, compress(texts, long)))
         room = max(width, _total_width(widths)) - len(_INDENT)
         lines += (Line(_INDENT + part, Tone.FAINT) for part in wrap(below, room))
-    total = [rule, Line(_joined(columns, widths, rows[-1]), Tone.STRONG)]
-    return lines + total if table.total else lines
+    if table.total:
+        lines += [rule, Line(_joined(columns, widths, rows[-1]), Tone.STRONG)]
+    return lines
 
 
 def _one_line(column: Column) -> str:
