@@ -48,14 +48,8 @@ from nestmap.pipeline.format.numbers import engineering
 from nestmap.pipeline.render.json.results import full_json
 from nestmap.pipeline.render.tables.mapping import cost_table, level_table, nest_table
 from nestmap.pipeline.render.tables.network import layer_table
-from nestmap.pipeline.render.text.network import (
-    counting_note,
-    infeasible_notes,
-    machine_note,
-    totals,
-)
+from nestmap.pipeline.render.text.network import counting_note, network_notes, totals
 from nestmap.pipeline.render.text.plain_table import listing, printable
-from nestmap.pipeline.render.text.results import vector_note
 from nestmap.pipeline.stages import SpatialMappingConversionStage, WorkloadStage
 from nestmap.pipeline.stages.mapping.layers import skipped_note
 from nestmap.pipeline.util.atomic_files import write_json
@@ -256,11 +250,9 @@ def _run_replay(options: EvaluateOptions, file: str) -> None:
         _tell_place(options, run)
         return
     show_table(layer_table(evaluation, workload.layers))
-    skipped = skipped_note(workload.layers, evaluation)
-    counting = counting_note(network.accelerator)
-    notes = (machine_note(evaluation), vector_note(evaluation), skipped, counting)
     whole = totals(evaluation, workload.uncounted_operators)
-    for note in (whole, *infeasible_notes(evaluation.infeasible), *notes):
+    skipped = skipped_note(workload.layers, evaluation)
+    for note in (whole, *network_notes(evaluation, network), skipped):
         show_prose(note)
     _tell_place(options, run)
     exit_without_mapping(evaluation.infeasible)

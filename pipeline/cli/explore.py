@@ -1,7 +1,6 @@
 """``nestmap explore``: the best mapping of every layer, as a table."""
 
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, final
@@ -18,10 +17,7 @@ from nestmap.model import (
     RecordMode,
     Workload,
 )
-from nestmap.pipeline.analysis.network.reduced_unrollings import (
-    ReducedUnrolling,
-    reduced_unrollings,
-)
+from nestmap.pipeline.analysis.network.reduced_unrollings import reduced_unrollings
 from nestmap.pipeline.cli.error_handling import exit_without_mapping
 from nestmap.pipeline.cli.options.common import ResultFileOptions
 from nestmap.pipeline.cli.options.explore import ExploreOptions, RecordingOptions, ResumeOptions
@@ -55,21 +51,9 @@ from nestmap.pipeline.frontend.bundled import default_mapping_for
 from nestmap.pipeline.render.json.results import front_json, full_json
 from nestmap.pipeline.render.tables.mapping import front_table
 from nestmap.pipeline.render.tables.network import layer_table
-from nestmap.pipeline.render.text.gap import contrast_note, front_notes, gap_note
-from nestmap.pipeline.render.text.network import (
-    bundled_mapping_note,
-    counting_note,
-    infeasible_notes,
-    machine_note,
-    padding_notes,
-    pruned_note,
-    reduced_notes,
-    skipped_orders,
-    totals,
-)
+from nestmap.pipeline.render.text.gap import contrast_note, front_notes
+from nestmap.pipeline.render.text.network import bundled_mapping_note, network_notes, totals
 from nestmap.pipeline.render.text.plain_table import printable
-from nestmap.pipeline.render.text.results import kept_notes, overload_note, vector_note
-from nestmap.pipeline.render.text.workload import operator_notes
 from nestmap.pipeline.render.yaml.mapping import write_mapping
 from nestmap.pipeline.stages.mapping.layers import skipped_note
 from nestmap.pipeline.util.atomic_files import Json, write_json
@@ -228,69 +212,39 @@ def _report(
     run: UUID | None,
 ) -> None:
     """Writes the files, prints the results; ``run`` is the run in the store, if there is one."""
+    total = found.total if isinstance(found, Exploration) else found.front.best(objective)
+    reduced = reduced_unrollings(network, total)
     if isinstance(found, Exploration):
-        reduced = reduced_unrollings(network, found.total)
-        files.write(found.total, full_json(found.total, run, reduced))
-        _print_results(found, network.workload, reduced)
-        total = found.total
+        files.write(total, full_json(total, run, reduced))
+        _print_results(found, network.workload)
     else:
-        best = found.front.best(objective)
-        reduced = reduced_unrollings(network, best)
-        files.write(best, front_json(found.front, run, reduced))
-        _print_front(found, best, network.workload, reduced)
-        total = best
-    for note in (*kept_notes(total), counting_note(network.accelerator)):
+        files.write(total, front_json(found.front, run, reduced))
+        _print_front(found)
+    skipped = skipped_note(network.workload.layers, total)
+    for note in (*network_notes(total, network, _COUNTING), skipped):
         show_prose(note)
     files.tell()
 
 
-def _print_front(
-    found: FrontExploration,
-    best: NetworkEvaluation,
-    workload: Workload,
-    reduced: Sequence[ReducedUnrolling],
-) -> None:
+def _print_front(found: FrontExploration) -> None:
     show_prose(
         f"{printable(found.workload)} on {found.accelerator}: the Pareto front of each "
         "layer in energy and latency"
     )
     show_table(front_table(found.front.layers))
-    left_out = skipped_note(workload.layers, best)
-    notes = (*padding_notes(best), *reduced_notes(reduced), *skipped_orders(best))
-    for note in (
-        *front_notes(found.front),
-        *infeasible_notes(best.infeasible),
-        vector_note(best, _COUNTING),
-        left_out,
-        *notes,
-    ):
+    for note in front_notes(found.front):
         show_prose(note)
 
 
-def _print_results(
-    exploration: Exploration, workload: Workload, reduced: Sequence[ReducedUnrolling]
-) -> None:
-    limited = exploration.total.limited
+def _print_results(exploration: Exploration, workload: Workload) -> None:
+    total = exploration.total
     lowest = f"the lowest {exploration.objective.long_name}"
     what = f"the mapping with {lowest} for each layer"
-    if limited is not None:
-        what = f"the mappings that together have {lowest} with at most {limited.limit}"
+    if total.limited is not None:
+        what = f"the mappings that together have {lowest} with at most {total.limited.limit}"
     show_prose(f"{printable(exploration.workload)} on {exploration.accelerator}: {what}")
-    show_table(layer_table(exploration.total, workload.layers))
-    notes = [
-        vector_note(exploration.total, _COUNTING),
-        skipped_note(workload.layers, exploration.total),
-        *operator_notes(workload),
-        *padding_notes(exploration.total),
-        *reduced_notes(reduced),
-        *skipped_orders(exploration.total),
-    ]
-    total = exploration.total
-    notes = [gap_note(total), overload_note(total), machine_note(total), pruned_note(total), *notes]
-    whole = totals(total, workload.uncounted_operators)
-    notes = [whole, *infeasible_notes(total.infeasible), *notes]
-    for note in notes:
-        show_prose(note)
+    show_table(layer_table(total, workload.layers))
+    show_prose(totals(total, workload.uncounted_operators))
 
 
 def _print_place(run: UUID, place: StoreTarget | None) -> None:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Final, final
 
 from nestmap.model import CostModelEvaluation, NetworkEvaluation
-from nestmap.pipeline.analysis.network.reduced_unrollings import reduced_unrollings
 from nestmap.pipeline.analysis.network.stacked_bars import Bars, energy_bars, latency_bars
 from nestmap.pipeline.format import numbers
 from nestmap.pipeline.format.numbers import area_unit, with_micro
@@ -15,17 +14,7 @@ from nestmap.pipeline.render.tables import cells
 from nestmap.pipeline.render.tables.cells import EDP_UNIT
 from nestmap.pipeline.render.tables.network import binding_port, parts_table
 from nestmap.pipeline.render.tables.table import Cell, Table
-from nestmap.pipeline.render.text.gap import gap_note
-from nestmap.pipeline.render.text.network import (
-    infeasible_notes,
-    machine_note,
-    padding_notes,
-    pruned_note,
-    reduced_notes,
-    says_area,
-)
-from nestmap.pipeline.render.text.results import kept_notes, overload_note, vector_note
-from nestmap.pipeline.render.text.workload import operator_notes
+from nestmap.pipeline.render.text.network import network_notes, says_area
 from nestmap.pipeline.stages.mapping.layers import skipped_note
 
 _MOST_LAYERS: Final = 3
@@ -140,31 +129,7 @@ def _waiting(cmes: Sequence[CostModelEvaluation]) -> str:
 
 
 def _notes(run: ReportedRun) -> Iterator[str]:
-    evaluation, workload = run.evaluation, run.network.workload
-    candidates = (
-        *infeasible_notes(evaluation.infeasible),
-        gap_note(evaluation),
-        overload_note(evaluation),
-        machine_note(evaluation),
-        pruned_note(evaluation),
-        vector_note(evaluation),
-        skipped_note(workload.layers, evaluation) if run.complete else "",
-        *operator_notes(workload),
-        *padding_notes(evaluation),
-        *reduced_notes(reduced_unrollings(run.network, evaluation)),
-        *kept_notes(evaluation),
-        _skipped(evaluation),
-    )
-    yield from (with_micro(note) for note in candidates if note)
-
-
-def _skipped(evaluation: NetworkEvaluation) -> str:
-    """The number of infeasible loop orders; empty if there are none."""
-    layers = [x for x in evaluation.layers if x.statistics.infeasible]
-    orders = sum(reason.count for x in layers for reason in x.statistics.infeasible)
-    if not orders:
-        return ""
-    return (
-        f"{numbers.count(orders)} orders of loops skipped in {len(layers)} "
-        f"layer{'s' * (len(layers) > 1)}: what does not fit is said where a layer is explained."
-    )
+    skipped = skipped_note(run.network.workload.layers, run.evaluation) if run.complete else ""
+    for note in (*network_notes(run.evaluation, run.network), skipped):
+        if note:
+            yield with_micro(note)

@@ -14,9 +14,15 @@ from nestmap.model import (
     NetworkProblem,
     PartKind,
 )
-from nestmap.pipeline.analysis.network.reduced_unrollings import ReducedUnrolling
+from nestmap.pipeline.analysis.network.reduced_unrollings import (
+    ReducedUnrolling,
+    reduced_unrollings,
+)
 from nestmap.pipeline.format.numbers import area_text, count, cycles, energy, engineering, share
+from nestmap.pipeline.render.text.gap import gap_note
 from nestmap.pipeline.render.text.plain_table import printable
+from nestmap.pipeline.render.text.results import kept_notes, overload_note, vector_note
+from nestmap.pipeline.render.text.workload import operator_notes
 
 MOST_NOTES: Final = 10
 """The maximum number of notes of one kind that are printed."""
@@ -40,6 +46,27 @@ def totals(evaluation: NetworkEvaluation, uncounted: Mapping[str, int] | None = 
         f"EDP {edp}, MAC utilization {share(evaluation.utilization)}, "
         f"{count(evaluation.evaluations)} mappings evaluated."
     )
+
+
+def network_notes(
+    evaluation: NetworkEvaluation, network: NetworkProblem, remedy: str = ""
+) -> list[str]:
+    """All that is said about a result below its table; ``remedy`` is for :func:`vector_note`."""
+    notes = (
+        *infeasible_notes(evaluation.infeasible),
+        gap_note(evaluation),
+        overload_note(evaluation),
+        machine_note(evaluation),
+        pruned_note(evaluation),
+        vector_note(evaluation, remedy),
+        *operator_notes(network.workload),
+        *padding_notes(evaluation),
+        *reduced_notes(reduced_unrollings(network, evaluation)),
+        *skipped_orders(evaluation),
+        *kept_notes(evaluation),
+        counting_note(network.accelerator),
+    )
+    return [note for note in notes if note]
 
 
 def infeasible_notes(infeasible: Sequence[InfeasibleLayer]) -> list[str]:
