@@ -51,7 +51,7 @@ from nestmap.pipeline.frontend.bundled import default_mapping_for
 from nestmap.pipeline.render.json.results import front_json, full_json
 from nestmap.pipeline.render.tables.mapping import front_table
 from nestmap.pipeline.render.tables.network import layer_table
-from nestmap.pipeline.render.text.gap import contrast_note, front_notes
+from nestmap.pipeline.render.text.gap import contrast_note, front_notes, gap_note
 from nestmap.pipeline.render.text.network import bundled_mapping_note, network_notes, totals
 from nestmap.pipeline.render.text.plain_table import printable
 from nestmap.pipeline.render.yaml.mapping import write_mapping
@@ -244,7 +244,8 @@ def _print_results(exploration: Exploration, workload: Workload) -> None:
         what = f"the mappings that together have {lowest} with at most {total.limited.limit}"
     show_prose(f"{printable(exploration.workload)} on {exploration.accelerator}: {what}")
     show_table(layer_table(total, workload.layers))
-    show_prose(totals(total, workload.uncounted_operators))
+    for note in (totals(total, workload.uncounted_operators), gap_note(total)):
+        show_prose(note)
 
 
 def _print_place(run: UUID, place: StoreTarget | None) -> None:

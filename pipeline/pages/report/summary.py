@@ -14,6 +14,7 @@ from nestmap.pipeline.render.tables import cells
 from nestmap.pipeline.render.tables.cells import EDP_UNIT
 from nestmap.pipeline.render.tables.network import binding_port, parts_table
 from nestmap.pipeline.render.tables.table import Cell, Table
+from nestmap.pipeline.render.text.gap import gap_note
 from nestmap.pipeline.render.text.network import network_notes, says_area
 from nestmap.pipeline.stages.mapping.layers import skipped_note
 
@@ -130,6 +131,6 @@ def _waiting(cmes: Sequence[CostModelEvaluation]) -> str:
 
 def _notes(run: ReportedRun) -> Iterator[str]:
     skipped = skipped_note(run.network.workload.layers, run.evaluation) if run.complete else ""
-    for note in (*network_notes(run.evaluation, run.network), skipped):
+    for note in (gap_note(run.evaluation), *network_notes(run.evaluation, run.network), skipped):
         if note:
             yield with_micro(note)

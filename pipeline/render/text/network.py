@@ -19,7 +19,6 @@ from nestmap.pipeline.analysis.network.reduced_unrollings import (
     reduced_unrollings,
 )
 from nestmap.pipeline.format.numbers import area_text, count, cycles, energy, engineering, share
-from nestmap.pipeline.render.text.gap import gap_note
 from nestmap.pipeline.render.text.plain_table import printable
 from nestmap.pipeline.render.text.results import kept_notes, overload_note, vector_note
 from nestmap.pipeline.render.text.workload import operator_notes
@@ -51,10 +50,9 @@ def totals(evaluation: NetworkEvaluation, uncounted: Mapping[str, int] | None = 
 def network_notes(
     evaluation: NetworkEvaluation, network: NetworkProblem, remedy: str = ""
 ) -> list[str]:
-    """All that is said about a result below its table; ``remedy`` is for :func:`vector_note`."""
+    """All that is said about a result but its bound; ``remedy`` is for :func:`vector_note`."""
     notes = (
         *infeasible_notes(evaluation.infeasible),
-        gap_note(evaluation),
         overload_note(evaluation),
         machine_note(evaluation),
         pruned_note(evaluation),
