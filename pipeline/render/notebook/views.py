@@ -12,6 +12,7 @@ from nestmap.model.evaluation.result import LayerResult, NetworkEvaluation
 from nestmap.model.hardware.accelerator import Accelerator
 from nestmap.model.mapping.spatial import SpatialMapping
 from nestmap.model.mapping.temporal import TemporalMapping
+from nestmap.model.multicore.accelerator import ComputeCore, MultiCoreAccelerator
 from nestmap.model.multicore.schedule import AllocationSearch, Schedule
 from nestmap.model.workload.graph import Workload
 from nestmap.model.workload.layer import Layer
@@ -28,6 +29,7 @@ from nestmap.pipeline.render.notebook.markup import (
 from nestmap.pipeline.render.notebook.network import front_html, network_html
 from nestmap.pipeline.render.notebook.schedule import schedule_html, search_html
 from nestmap.pipeline.render.tables.accelerator import memory_costs_note, memory_table, port_table
+from nestmap.pipeline.render.tables.cores import connection_table, kind_table, kinds_of
 from nestmap.pipeline.render.tables.mapping import (
     cost_table,
     level_table,
@@ -38,6 +40,7 @@ from nestmap.pipeline.render.tables.table import Align, Column, table
 from nestmap.pipeline.render.tables.workload import group_table, operand_table, vector_table
 from nestmap.pipeline.render.text.accelerator import machine_facts
 from nestmap.pipeline.render.text.gap import bound_sentence
+from nestmap.pipeline.render.text.multicore import machine_sentence
 from nestmap.pipeline.render.text.workload import operator_notes
 from nestmap.pipeline.stage_graph import MainStage, Stage
 from nestmap.store import RunRecord
@@ -85,6 +88,14 @@ def accelerator_html(accelerator: Accelerator) -> str:
     return container(
         table_html(memory_table(accelerator), *notes), table_html(port_table(accelerator))
     )
+
+
+def machine_html(machine: MultiCoreAccelerator) -> str:
+    """A row for each kind of core and for each channel, then the memories of each kind."""
+    kinds = [cores[0] for cores in kinds_of(machine)]
+    memories = [memory_table(x.accelerator) for x in kinds if isinstance(x, ComputeCore)]
+    tables = (kind_table(machine), connection_table(machine), *memories)
+    return container(paragraph(machine_sentence(machine)), *map(table_html, tables))
 
 
 def spatial_html(mapping: SpatialMapping) -> str:
@@ -187,6 +198,7 @@ def _value_text(value: object) -> str:
 view.register(Workload, workload_html)
 view.register(Layer, layer_html)
 view.register(Accelerator, accelerator_html)
+view.register(MultiCoreAccelerator, machine_html)
 view.register(SpatialMapping, spatial_html)
 view.register(TemporalMapping, temporal_html)
 view.register(CostModelEvaluation, evaluation_html)

@@ -4,6 +4,7 @@ from collections import Counter
 from typing import Final
 
 from nestmap.model import VectorNode, Workload
+from nestmap.model.multicore.accelerator import MultiCoreAccelerator
 from nestmap.model.multicore.allocation import Fitness, StreamBound
 from nestmap.model.multicore.cn_workload import CnWorkload
 from nestmap.model.multicore.schedule import ScheduleProblem
@@ -14,6 +15,14 @@ DEFINITIONS: Final = (
     "and run on one core. Constants, inputs, output: what one node needs, from the least to the "
     "most. Edges: nodes of other layers whose output a node waits for, with the bits they send."
 )
+
+
+def machine_sentence(machine: MultiCoreAccelerator) -> str:
+    """How many cores there are."""
+    return (
+        f"{printable(machine.name)}: {count(len(machine.cores))} cores, of which "
+        f"{count(len(machine.compute_cores))} compute; core {machine.offchip} is off the chip."
+    )
 
 
 def split_totals(split: CnWorkload) -> str:

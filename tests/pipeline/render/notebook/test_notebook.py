@@ -19,7 +19,7 @@ from nestmap.model import (
 from nestmap.model.base import Frozen, copy_with
 from nestmap.model.display import html, view
 from nestmap.model.workload.equation import layer_from_equation
-from nestmap.pipeline.frontend.read.accelerator import read_accelerator
+from nestmap.pipeline.frontend.read.accelerator import read_accelerator, read_multicore
 from nestmap.pipeline.multicore.api import StreamResult
 from nestmap.pipeline.render.notebook.markup import MOST_ROWS, table_html
 from nestmap.pipeline.render.tables.table import Column, number_column, table
@@ -75,6 +75,7 @@ MODELS: list[Frozen] = [
     network(["a", "b"], vector=True),
     front("a", "b"),
     front("a").layers[0],
+    read_multicore("quad_hetero"),
 ]
 
 
@@ -143,6 +144,16 @@ def test_an_accelerator(name: str) -> None:
         for port in instance.ports:
             (width,) = (x[3] for x in ports.rows if x[:2] == (level.name, port.name))
             assert width.endswith(f"{port.width_max:,}")
+
+
+def test_several_cores() -> None:
+    machine = read_multicore("quad_hetero")
+    kinds, channels, *memories = tables_of(machine)
+    assert kinds.column("Cores")[:2] == ("0, 1", "2")
+    assert "bus 0, 1, 2, 3, 4, 5, 6" in channels.column("Channel")
+    alone = tables_of(machine.compute_cores[0].accelerator)[0]
+    assert memories[0].rows == alone.rows
+    assert len(memories) == len(kinds.rows) - 1  # one kind only stores
 
 
 def check_costs(shown: Table, found: CostModelEvaluation) -> None:
