@@ -100,7 +100,7 @@ def layer_table(
     return table([column for column, _ in columns], rows, caption=caption, total=total, head=1)
 
 
-def total_name(evaluation: NetworkEvaluation) -> str:
+def _total_name(evaluation: NetworkEvaluation) -> str:
     """The name of the row of totals, which says how many layers it leaves out."""
     left_out = len(evaluation.infeasible)
     layers = len(evaluation.layers) + left_out
@@ -230,7 +230,7 @@ def _total(evaluation: NetworkEvaluation) -> _Line:
     layers = len(evaluation.layers) + len(evaluation.infeasible)
     return _Line(
         position=layers,
-        name=total_name(evaluation),
+        name=_total_name(evaluation),
         times=layers,
         macs=evaluation.macs,
         energy=evaluation.energy,

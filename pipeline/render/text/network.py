@@ -55,7 +55,7 @@ def network_notes(
         *infeasible_notes(evaluation.infeasible),
         overload_note(evaluation),
         machine_note(evaluation),
-        pruned_note(evaluation),
+        _pruned_note(evaluation),
         vector_note(evaluation, remedy),
         *operator_notes(network.workload),
         *padding_notes(evaluation),
@@ -122,7 +122,7 @@ def _area_parts(cme: CostModelEvaluation) -> str:
     )
 
 
-def pruned_note(evaluation: NetworkEvaluation) -> str:
+def _pruned_note(evaluation: NetworkEvaluation) -> str:
     """The number of pruned spatial mappings; empty if there are none."""
     pruned = sum(result.statistics.pruned for result in evaluation.layers)
     if not pruned:
