@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from nestmap.model.dims import MOVEMENTS
 from nestmap.model.hardware.imc import ArrayPart
 from nestmap.pipeline.format.mappings import spatial_text, unrolled_text
-from nestmap.pipeline.format.numbers import area_unit, count, cycles, printable, share
+from nestmap.pipeline.format.numbers import area_unit, count, cycles, share
 from nestmap.pipeline.render.tables import cells
 from nestmap.pipeline.render.tables.cells import EDP_UNIT
 from nestmap.pipeline.render.tables.network import TIMES
@@ -149,7 +149,7 @@ def _blamed(cme: CostModelEvaluation) -> str:
 
 
 def _named(port: PortStall) -> str:
-    return f"{printable(port.memory)}, port {printable(port.port)}"
+    return f"{port.memory}, port {port.port}"
 
 
 def level_table(cme: CostModelEvaluation) -> Table:

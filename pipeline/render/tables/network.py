@@ -87,7 +87,7 @@ def layer_table(
         *_infeasible(evaluation, by_name),
         *_vector(evaluation),
     ]
-    columns = [*_columns(evaluation, bool(layers))]
+    columns, sums = [*_columns(evaluation, bool(layers))], _total(evaluation)
     rows = [
         Row(
             tuple(cell(line) for _, cell in columns),
@@ -96,7 +96,7 @@ def layer_table(
         )
         for line in lines
     ]
-    total = [cell(_total(evaluation)) for _, cell in columns]
+    total = [cell(sums) for _, cell in columns]
     return table([column for column, _ in columns], rows, caption=caption, total=total, head=1)
 
 
