@@ -175,7 +175,7 @@ def _print(problem: StreamProblem, found: StreamResult, layers: StreamResult | N
         f"{printable(found.workload)} on {printable(found.accelerator)}: the Pareto front of "
         f"allocations to cores in {objectives}"
     )
-    front = allocation_table(found.front, found.problem.space, found.schedule.allocation)
+    front = allocation_table(found.front, found.problem.space, found.best)
     show_table(front, MOST_FRONT)
     _print_schedule(found)
     notes = [problem_note(found.problem), _search_note(found)]

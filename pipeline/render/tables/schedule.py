@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from nestmap.model.multicore.accelerator import StorageCore
-from nestmap.model.multicore.allocation import Allocation, AllocationSpace, Fitness, Individual
+from nestmap.model.multicore.allocation import AllocationSpace, Fitness, Individual
 from nestmap.model.multicore.interconnect import Interconnect
 from nestmap.model.multicore.schedule import Schedule
 from nestmap.pipeline.analysis.schedule.energy import energy_bars
@@ -99,7 +99,7 @@ _FITNESS: Final = (
 _FRONT: Final = (
     number_column("#"),
     *_FITNESS,
-    Column("Reported", room=Room.PAGE),
+    Column("Reported"),
     Column(
         "Cores of the layers",
         hint="by the number of the layer, where there is a choice",
@@ -264,17 +264,23 @@ def energy_table(schedule: Schedule) -> Table:
 def allocation_table(
     front: Sequence[Individual],
     space: AllocationSpace,
-    reported: Allocation | None = None,
+    reported: Individual | None = None,
     caption: str = "Pareto front of allocations",
 ) -> Table:
-    """A row for each allocation on a Pareto front, by rising latency; ``space`` names its cores."""
-    known = [(x.fitness, x.allocation) for x in front if x.fitness is not None]
+    """A row for each allocation on a Pareto front, by rising latency; ``space`` names its cores.
+
+    The ``reported`` one is listed, too: it may need less memory than one of the front that it ties
+    with in latency and energy.
+    """
+    chosen = () if reported is None else (reported,)
+    found = {x.allocation: x.fitness for x in (*chosen, *front)}
+    known = [(fitness, allocation) for allocation, fitness in found.items() if fitness is not None]
     known.sort(key=lambda pair: (pair[0].latency, pair[0].energy))
     rows = [
         (
             cells.count(place),
             *_fitness(fitness),
-            Cell("yes" if allocation == reported else ""),
+            Cell("yes" if reported is not None and allocation == reported.allocation else ""),
             Cell(shortened(allocation_text(allocation, space), _LONGEST)),
         )
         for place, (fitness, allocation) in enumerate(known, start=1)

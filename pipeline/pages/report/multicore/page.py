@@ -8,6 +8,7 @@ from typing import Final, NamedTuple, final
 import numpy as np
 from markupsafe import Markup
 
+from nestmap.model.multicore.allocation import Individual
 from nestmap.model.multicore.schedule import TransferKind
 from nestmap.pipeline.analysis.schedule.energy import energy_bars
 from nestmap.pipeline.analysis.schedule.names import allocation_text
@@ -364,7 +365,8 @@ def _allocations(run: ReportedStream) -> Table | None:
     front = run.generations[-1].front if run.generations else ()
     if not any(x.fitness for x in front):
         return None
-    return allocation_table(front, run.schedule.problem.space, run.schedule.allocation)
+    reported = Individual(allocation=run.schedule.allocation, fitness=run.fitness)
+    return allocation_table(front, run.schedule.problem.space, reported)
 
 
 def stream_comparison_body(runs: Sequence[ReportedStream], link: Link = in_page) -> Markup:
