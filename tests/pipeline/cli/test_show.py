@@ -6,6 +6,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from onnx import TensorProto, helper
 
 from nestmap.costmodel.area_leakage import total_area
 from nestmap.costmodel.imc.array import array_areas, peak_energies, peak_performance
@@ -47,6 +48,18 @@ def test_identical_layers_are_one_row_unless_all_are_wanted(inputs: Inputs) -> N
     assert times(every.out, "Gemm") == {"one": 1, "two": 1}
     for out in (few.out, every.out):
         assert "Total: layers 2, different ones 1, MACs 240," in out
+
+
+def test_a_network_without_layers_says_so(tmp_path: Path) -> None:
+    relu = helper.make_node("Relu", ["x"], ["y"], name="relu")
+    values = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, 8]) for n in ("x", "y")]
+    graph = helper.make_graph([relu], "net", values[:1], values[1:])
+    file = tmp_path / "relu.onnx"
+    file.write_bytes(helper.make_model(graph).SerializeToString())
+    ended = run("show", str(file))
+    assert ended.code == 0
+    assert "No layer that the array computes." in ended.out
+    assert ["Relu", "1", "8"] in [row[:3] for row in rows(ended.out)]
 
 
 def test_a_network_of_the_onnx_package() -> None:

@@ -45,7 +45,7 @@ def test_prints_front_and_schedule(command: tuple[str, ...]) -> None:
         row for line in ended.out.splitlines() if (row := line.split())[:2] == ["0", "small"]
     )
     assert core[2] == str(best["cores"][0]["nodes"])
-    assert "100.0%" in rows(ended.out, "total")[0]
+    assert rows(ended.out, "total")[0][-2] == "100.0%"  # a bar follows
     assert "8 computation nodes of 2 layers, " in ended.out
     assert "4 groups, 4 with a choice of cores: 16 allocations." in ended.out
     assert "kinds of nodes on cores, scheduled" in ended.err
